@@ -1,0 +1,70 @@
+# How every target of this project is compiled, and the two verbs that declare them:
+#   godwit_layer(NAME base SOURCES ... DEPENDS ... )   one folder of src/, as the static library godwit_NAME
+#   godwit_test(NAME base SOURCES ... DEPENDS ... )    the tests that sit beside it, as one executable
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo)
+endif()
+set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1 -DNDEBUG")
+if(PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+  set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+endif()
+
+find_program(CCACHE ccache)
+if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+add_library(godwit_options INTERFACE)
+target_compile_options(godwit_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Woverloaded-virtual
+  -Wcast-qual -Wimplicit-fallthrough -Werror)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # GCC 12 sees dangling and uninitialised memory in inlined library code that is not there.
+  target_compile_options(godwit_options INTERFACE
+    -Wno-maybe-uninitialized -Wno-restrict -Wno-stringop-overflow -Wno-array-bounds)
+endif()
+if(GODWIT_SANITIZE)
+  target_compile_options(godwit_options INTERFACE
+    -fsanitize=${GODWIT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(godwit_options INTERFACE -fsanitize=${GODWIT_SANITIZE})
+endif()
+target_include_directories(godwit_options INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>)
+
+set_property(GLOBAL PROPERTY GODWIT_LAYERS "")
+
+function(godwit_layer)
+  cmake_parse_arguments(LAYER "" "NAME" "SOURCES;DEPENDS" ${ARGN})
+  add_library(godwit_${LAYER_NAME} STATIC ${LAYER_SOURCES})
+  target_link_libraries(godwit_${LAYER_NAME} PUBLIC godwit_options ${LAYER_DEPENDS})
+  set_property(GLOBAL APPEND PROPERTY GODWIT_LAYERS godwit_${LAYER_NAME})
+endfunction()
+
+# TIMEOUT is per test case, in seconds. Tests whose name contains "Long" run in `./dev test --long`
+# only. PROPERTIES are passed on to every case.
+function(godwit_test)
+  if(NOT GODWIT_BUILD_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(TEST "" "NAME;TIMEOUT" "SOURCES;DEPENDS;PROPERTIES" ${ARGN})
+  if(NOT TEST_TIMEOUT)
+    set(TEST_TIMEOUT 60)
+  endif()
+  add_executable(${TEST_NAME}_test ${TEST_SOURCES})
+  target_link_libraries(${TEST_NAME}_test PRIVATE ${TEST_DEPENDS} GTest::gmock GTest::gtest_main)
+  include(GoogleTest)
+  gtest_discover_tests(${TEST_NAME}_test
+    TEST_PREFIX "${TEST_NAME}: "
+    DISCOVERY_TIMEOUT 60
+    PROPERTIES TIMEOUT ${TEST_TIMEOUT} ${TEST_PROPERTIES})
+endfunction()

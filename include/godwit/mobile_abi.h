@@ -1,0 +1,157 @@
+/* The binary contract between mobile code and the node it runs on. Plain C, frozen per version:
+ * a node offers godwit_here_v1 with `size` set, and verbs are only ever added at its end.
+ *
+ * Everything mobile code knows of its node comes through this table; nothing else links the two.
+ * C++ authors use mobile.hpp, which wraps it; other front ends may target it directly. */
+#ifndef GODWIT_MOBILE_ABI_H
+#define GODWIT_MOBILE_ABI_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct godwit_bytes {
+  const void* data;
+  size_t size;
+} godwit_bytes;
+
+/* Where an entry writes its result: a blob laid out as docs/types.md says. The node offers
+ * `capacity` bytes at `data`, 16-byte aligned; a longer result asks for room first. */
+typedef struct godwit_reply {
+  void* data;
+  size_t capacity;
+  size_t size; /* set by the entry */
+  /* Room for `size` bytes; contents written so far are lost. Null if the node refuses (too large,
+   * out of memory): then return GODWIT_APP_ERROR. */
+  void* (*reserve)(struct godwit_reply* reply, size_t size);
+} godwit_reply;
+
+enum { GODWIT_REPLY_CAPACITY = 512 }; /* the least capacity a node offers */
+
+/* What an entry returns. */
+enum {
+  GODWIT_OK = 0,        /* the reply holds the result */
+  GODWIT_APP_ERROR = 1, /* the reply holds a message, UTF-8 */
+  GODWIT_CONTINUE = 2,  /* continue_at() said where this call goes on; the reply is ignored */
+  GODWIT_BAD_ARGS = 3   /* the argument blob does not decode; the reply may hold a message */
+};
+
+/* How a call ended; the values are those of godwit::Ending. */
+enum {
+  GODWIT_ENDED_OK = 0,
+  GODWIT_ENDED_APP_ERROR = 1,
+  GODWIT_ENDED_CANCELLED = 2,
+  GODWIT_ENDED_DEADLINE = 3,
+  GODWIT_ENDED_EVICTED = 4,
+  GODWIT_ENDED_CRASHED = 5,
+  GODWIT_ENDED_NODE_LOST = 6,
+  GODWIT_ENDED_REJECTED = 7
+};
+
+/* A function to call: of the bundle with this id, or of the caller's own when `bundle` is null. */
+typedef struct godwit_function_ref {
+  const uint8_t* bundle; /* 32 bytes, or null */
+  const char* name;
+  size_t name_size;
+} godwit_function_ref;
+
+/* The end of a call made through call(). `data` is the result blob, or the error's message; it is
+ * valid until release(). */
+typedef struct godwit_outcome {
+  int32_t ending;
+  uint32_t reason; /* a godwit::ErrorCode, when not ok */
+  uint32_t may_have_started;
+  const void* data;
+  size_t size;
+} godwit_outcome;
+
+/* New code for build(): LLVM IR as text, or bitcode, that defines `function` with C linkage.
+ * Parameters follow the signature: scalars by value, str/bytes/span as (const void*, uint64_t count),
+ * a plain struct by pointer. A scalar result is returned; a plain struct result is written through
+ * a leading pointer parameter. */
+typedef struct godwit_build_v1 {
+  const void* ir;
+  size_t ir_size;
+  const char* function;
+  size_t function_size;
+  const char* signature; /* docs/types.md, e.g. "(span<f64>, f64) -> f64" */
+  size_t signature_size;
+} godwit_build_v1;
+
+enum { GODWIT_LOG_DEBUG = 0, GODWIT_LOG_INFO = 1, GODWIT_LOG_WARN = 2, GODWIT_LOG_ERROR = 3 };
+
+/* Flags of call(). */
+enum {
+  GODWIT_CALL_ONE_WAY = 1 /* no outcome is kept; call() returns 0 on success */
+};
+
+/* Verbs return 0 on success and a godwit::ErrorCode otherwise, unless they say otherwise; after a
+ * failure last_error() explains it. A verb marked [blocks] fails with would_block in a function
+ * exported as inline. All may be called from any thread of the call, until the entry returns. */
+typedef struct godwit_here_v1 {
+  uint32_t size; /* sizeof the table the node offers */
+  uint32_t hops_left;
+  void* context;
+
+  uint64_t (*self)(const struct godwit_here_v1* here); /* this node's id */
+  /* Ids of the fleet's live nodes in order of their names; returns how many there are, which may
+   * exceed `capacity`. */
+  size_t (*nodes)(const struct godwit_here_v1* here, uint64_t* ids, size_t capacity);
+  /* The node of that name, or 0. */
+  uint64_t (*find_node)(const struct godwit_here_v1* here, const char* name, size_t name_size);
+  void (*log)(const struct godwit_here_v1* here, int32_t level, const char* text, size_t size);
+  int64_t (*remaining_ns)(const struct godwit_here_v1* here); /* until this call's deadline */
+  int32_t (*cancelled)(const struct godwit_here_v1* here);    /* 1 once the caller gave up */
+
+  /* Starts a call of `function` at `node`; its arguments are the parts one after another, copied
+   * before this returns. The handle is written to *handle. */
+  int32_t (*call)(const struct godwit_here_v1* here, uint64_t node,
+                  const godwit_function_ref* function, const godwit_bytes* parts, size_t part_count,
+                  uint32_t flags, uint64_t* handle);
+  /* [blocks] Waits for the call's end, at most until this call's own deadline. */
+  int32_t (*wait)(const struct godwit_here_v1* here, uint64_t handle, godwit_outcome* outcome);
+  /* Forgets the handle; cancels the call if it has not ended. */
+  void (*release)(const struct godwit_here_v1* here, uint64_t handle);
+
+  /* This call goes on as `function` at `node` once the entry returns GODWIT_CONTINUE. */
+  int32_t (*continue_at)(const struct godwit_here_v1* here, uint64_t node,
+                         const godwit_function_ref* function, const godwit_bytes* parts,
+                         size_t part_count);
+
+  /* Sends a bundle to `node` before it is needed there; null: the caller's own. */
+  int32_t (*spread)(const struct godwit_here_v1* here, uint64_t node, const uint8_t* bundle);
+  /* [blocks] Makes a bundle with one function out of IR; writes its id. It can be called here,
+   * elsewhere, and spread, like any other. */
+  int32_t (*build)(const struct godwit_here_v1* here, const godwit_build_v1* request,
+                   uint8_t bundle[32]);
+
+  /* The explanation of this thread's last failed verb; never null. Valid until the next verb. */
+  const char* (*last_error)(const struct godwit_here_v1* here);
+} godwit_here_v1;
+
+typedef int32_t (*godwit_entry)(const godwit_here_v1* here, const void* args, size_t args_size,
+                                godwit_reply* reply);
+
+/* One exported function, as GODWIT_EXPORT leaves it in the ELF section "godwit_exports", where the
+ * toolchain reads it without running anything. Offsets are from the record's own address, so that
+ * the record needs no relocation. A bundle's function order is the order of these records. */
+typedef struct godwit_export_v1 {
+  uint32_t size;  /* of this record, with its strings; a multiple of 8 */
+  uint32_t flags; /* GODWIT_EXPORT_... */
+  uint32_t name_offset, name_size;
+  uint32_t signature_offset, signature_size;
+  uint32_t entry_offset, entry_size; /* the entry's symbol name */
+} godwit_export_v1;
+
+enum {
+  GODWIT_EXPORT_INLINE = 1,     /* short and never blocking: runs on the polling thread */
+  GODWIT_EXPORT_IDEMPOTENT = 2  /* may run again if its node is lost */
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif
