@@ -37,9 +37,16 @@ if(GODWIT_SANITIZE)
     -fsanitize=${GODWIT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(godwit_options INTERFACE -fsanitize=${GODWIT_SANITIZE})
 endif()
+if(GODWIT_BUILD_FUZZERS)
+  # Coverage feedback from the code under test, not only from the fuzzer's own file.
+  target_compile_options(godwit_options INTERFACE -fsanitize=fuzzer-no-link)
+  target_link_options(godwit_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()
 target_include_directories(godwit_options INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>)
+
+include(GodwitBundle)  # godwit_add_bundle(), as users of the installed package have it
 
 set_property(GLOBAL PROPERTY GODWIT_LAYERS "")
 
@@ -50,18 +57,31 @@ function(godwit_layer)
   set_property(GLOBAL APPEND PROPERTY GODWIT_LAYERS godwit_${LAYER_NAME})
 endfunction()
 
+# `./dev test` also runs the tests of these layers under the sanitizers: the target core_tests builds
+# them, and their cases carry the label "core". A test belongs to the layer its NAME starts with.
+set(GODWIT_CORE_LAYERS base trace trust wire fabric code fleet call)
+if(GODWIT_BUILD_TESTS AND NOT TARGET core_tests)
+  add_custom_target(core_tests)
+endif()
+
 # TIMEOUT is per test case, in seconds. Tests whose name contains "Long" run in `./dev test --long`
-# only. PROPERTIES are passed on to every case.
+# only. PROPERTIES are passed on to every case. NO_SANITIZE keeps a core layer's test out of the
+# sanitizer runs; CORE puts another one in.
 function(godwit_test)
   if(NOT GODWIT_BUILD_TESTS)
     return()
   endif()
-  cmake_parse_arguments(TEST "" "NAME;TIMEOUT" "SOURCES;DEPENDS;PROPERTIES" ${ARGN})
+  cmake_parse_arguments(TEST "CORE;NO_SANITIZE" "NAME;TIMEOUT" "SOURCES;DEPENDS;PROPERTIES" ${ARGN})
   if(NOT TEST_TIMEOUT)
     set(TEST_TIMEOUT 60)
   endif()
   add_executable(${TEST_NAME}_test ${TEST_SOURCES})
   target_link_libraries(${TEST_NAME}_test PRIVATE ${TEST_DEPENDS} GTest::gmock GTest::gtest_main)
+  string(REGEX REPLACE "_.*" "" layer ${TEST_NAME})
+  if(TEST_CORE OR (layer IN_LIST GODWIT_CORE_LAYERS AND NOT TEST_NO_SANITIZE))
+    add_dependencies(core_tests ${TEST_NAME}_test)
+    list(APPEND TEST_PROPERTIES LABELS core)
+  endif()
   include(GoogleTest)
   gtest_discover_tests(${TEST_NAME}_test
     TEST_PREFIX "${TEST_NAME}: "

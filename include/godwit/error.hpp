@@ -8,6 +8,8 @@
 
 #include <tl/expected.hpp>
 
+#include "godwit/export.hpp"
+
 namespace godwit {
 
 // What went wrong. The numbers travel on the wire and are exit codes' source: never renumber.
@@ -70,8 +72,8 @@ enum class Damage : std::uint8_t { call, object, link, node };
 
 // The code's name as it appears in messages and JSON, e.g. "missing_library"; "unknown" for a
 // number this build does not know.
-[[nodiscard]] std::string_view to_string(ErrorCode code) noexcept;
-[[nodiscard]] std::string_view to_string(Damage damage) noexcept;
+[[nodiscard]] GODWIT_API std::string_view to_string(ErrorCode code) noexcept;
+[[nodiscard]] GODWIT_API std::string_view to_string(Damage damage) noexcept;
 
 struct Error {
   ErrorCode code = ErrorCode::internal;
@@ -87,7 +89,7 @@ class [[nodiscard]] Result : public tl::expected<T, Error> {
   using Base::Base;
   using Base::operator=;
   Result() = default;
-  Result(const Base& other) : Base(other) {}             // NOLINT(google-explicit-constructor)
+  Result(const Base& other) : Base(other) {}                 // NOLINT(google-explicit-constructor)
   Result(Base&& other) noexcept : Base(std::move(other)) {}  // NOLINT(google-explicit-constructor)
 };
 using Status = Result<void>;

@@ -24,13 +24,13 @@ template <class... Args>
 #define GODWIT_JOIN(a, b) GODWIT_JOIN_INNER(a, b)
 
 // GODWIT_TRY(auto value, f()) declares `value` from f()'s result, or returns f()'s error.
-#define GODWIT_TRY(declaration, expression)                                        \
-  auto GODWIT_JOIN(godwit_try_, __LINE__) = (expression);                          \
-  if (!GODWIT_JOIN(godwit_try_, __LINE__))                                         \
-    return tl::unexpected(std::move(GODWIT_JOIN(godwit_try_, __LINE__)).error());  \
+#define GODWIT_TRY(declaration, expression)                                       \
+  auto GODWIT_JOIN(godwit_try_, __LINE__) = (expression);                         \
+  if (!GODWIT_JOIN(godwit_try_, __LINE__))                                        \
+    return tl::unexpected(std::move(GODWIT_JOIN(godwit_try_, __LINE__)).error()); \
   declaration = *std::move(GODWIT_JOIN(godwit_try_, __LINE__))
 
 // GODWIT_CHECK(f()) returns f()'s error, if it has one.
-#define GODWIT_CHECK(expression)                                                   \
-  if (auto godwit_status = (expression); !godwit_status)                           \
+#define GODWIT_CHECK(expression)                         \
+  if (auto godwit_status = (expression); !godwit_status) \
   return tl::unexpected(std::move(godwit_status).error())

@@ -44,7 +44,9 @@ std::string ContentId::hex() const {
   return text;
 }
 
-std::string ContentId::short_hex() const { return hex().substr(0, 12); }
+std::string ContentId::short_hex() const {
+  return hex().substr(0, 12);
+}
 
 std::optional<ContentId> ContentId::parse(std::string_view hex) {
   ContentId id;

@@ -70,25 +70,25 @@ class UniqueFunction<R(Args...)> {
     }
   }
   template <class Callable>
-  static constexpr Verbs kVerbs{
-      [](void* storage, Args&&... args) -> R {
-        return std::invoke(stored<Callable>(storage), std::forward<Args>(args)...);
-      },
-      [](void* from, void* to) noexcept {
-        if constexpr (fits<Callable>()) {
-          ::new (to) Callable(std::move(stored<Callable>(from)));
-          stored<Callable>(from).~Callable();
-        } else {
-          ::new (to) Callable*(&stored<Callable>(from));
-        }
-      },
-      [](void* storage) noexcept {
-        if constexpr (fits<Callable>()) {
-          stored<Callable>(storage).~Callable();
-        } else {
-          delete &stored<Callable>(storage);
-        }
-      }};
+  static constexpr Verbs kVerbs{[](void* storage, Args&&... args) -> R {
+                                  return std::invoke(stored<Callable>(storage),
+                                                     std::forward<Args>(args)...);
+                                },
+                                [](void* from, void* to) noexcept {
+                                  if constexpr (fits<Callable>()) {
+                                    ::new (to) Callable(std::move(stored<Callable>(from)));
+                                    stored<Callable>(from).~Callable();
+                                  } else {
+                                    ::new (to) Callable*(&stored<Callable>(from));
+                                  }
+                                },
+                                [](void* storage) noexcept {
+                                  if constexpr (fits<Callable>()) {
+                                    stored<Callable>(storage).~Callable();
+                                  } else {
+                                    delete &stored<Callable>(storage);
+                                  }
+                                }};
 
   void take(UniqueFunction& other) noexcept {
     if (other.verbs_ != nullptr) {

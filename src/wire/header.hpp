@@ -16,15 +16,16 @@ static_assert(std::endian::native == std::endian::little, "the wire is memory: l
 enum class Kind : std::uint8_t {
   none = 0,
   // Calls (handled by call/).
-  call = 1,        // id: caller's call id    subject: function token   aux: deadline_ms
-  reply = 2,       // id: caller's call id    subject: function token   aux: outcome word
-  cancel = 3,      // id: caller's call id
-  need_code = 4,   // body: wire::NeedCode
-  code = 5,        // body: wire::Code
-  hop_moved = 6,   // id: sender's call id; the hop went on to another node
-  hop_ended = 7,   // id: intake's call id    aux: outcome word; body as in reply
+  call = 1,       // id: caller's call id    subject: function token   aux: deadline_ms
+  reply = 2,      // id: caller's call id    subject: function token   aux: outcome word
+  cancel = 3,     // id: caller's call id
+  need_code = 4,  // body: wire::NeedCode
+  code = 5,       // body: wire::Code
+  hop_moved = 6,  // id: sender's call id; the hop ended or went on; body: the next node's id
+  hop_ended = 7,  // id: intake's call id    aux: outcome word; body as in reply
+  have_code = 8,  // body: a bundle's id; ask for it if you lack it
   // Fleet membership (handled by fleet/).
-  table = 16,      // body: wire::Table
+  table = 16,  // body: wire::Table
   // Anything a link needs for itself.
   ping = 32,
   pong = 33,
@@ -33,7 +34,7 @@ enum class Kind : std::uint8_t {
 struct Header {
   Kind kind = Kind::none;
   std::uint8_t flags = 0;
-  // Bytes of extension between the header and the body proper; a multiple of 8.
+  // Bytes of extension between the header and the body proper; a multiple of 16.
   std::uint16_t extension_size = 0;
   std::uint32_t aux = 0;
   std::uint64_t id = 0;

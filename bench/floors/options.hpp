@@ -1,0 +1,60 @@
+// What can be asked of a floor. All structs are trivially copyable: ForkServer sends them as bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace godwit::floors {
+
+// How a side waits for its next message.
+enum class Waiting : std::uint8_t {
+  poll,      // spins; needs a core to itself
+  sleep,     // blocks in the kernel (wake-up feature, blocking read)
+};
+
+// What every floor needs to know.
+struct RunOptions {
+  std::size_t rounds = 20'000;
+  std::size_t warm_up_rounds = 1'000;
+  // Both processes are killed after this long, and the measurement fails.
+  unsigned limit_s = 60;
+  // Core numbers to pin to; -1 leaves a side unpinned.
+  int client_core = 0;
+  int server_core = 1;
+};
+
+enum class UcpTls : std::uint8_t { posix, sysv, tcp };  // posix and sysv come with cma; tcp is lo
+
+struct UcpAmOptions {
+  RunOptions run{};
+  UcpTls tls = UcpTls::posix;
+  std::size_t header_bytes = 32;
+  std::size_t payload_bytes = 64;
+  // kEcho: the server answers with the payload it got; otherwise with that many bytes of its own.
+  std::size_t reply_bytes = kEcho;
+  std::size_t window = 1;  // messages in flight
+  Waiting waiting = Waiting::poll;
+  // UCP_ERR_HANDLING_MODE_PEER, as Godwit's links have it. tcp only: shm endpoints refuse it.
+  bool peer_errors = false;
+
+  static constexpr std::size_t kEcho = SIZE_MAX;
+  static constexpr std::size_t kMaxWindow = 1024;
+  static constexpr std::size_t kMaxBytesInFlight = std::size_t{1} << 31;
+};
+
+struct SharedFlagOptions {
+  RunOptions run{.rounds = 200'000, .warm_up_rounds = 10'000};
+  // 56: payload and flag share one cache line; 64: the flag has a line of its own.
+  std::size_t payload_bytes = 56;
+};
+
+enum class SocketKind : std::uint8_t { unix_stream, tcp };
+
+struct SocketEchoOptions {
+  RunOptions run{};
+  SocketKind kind = SocketKind::unix_stream;
+  std::size_t message_bytes = 96;
+  Waiting waiting = Waiting::sleep;  // poll: non-blocking reads in a loop
+};
+
+}  // namespace godwit::floors

@@ -1,0 +1,121 @@
+// The nodes that know each other, as a program sees them.
+//
+//   auto fleet = godwit::Fleet::local(4).value();         // four nodes on this machine
+//   auto fleet = godwit::Fleet::join("tcp:10.0.0.7:7400").value();
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "godwit/error.hpp"
+#include "godwit/export.hpp"
+
+namespace godwit::call {
+class Caller;
+}
+
+namespace godwit {
+
+class Fleet;
+
+// A node to call. A small value; valid as long as its fleet.
+class GODWIT_API NodeHandle {
+ public:
+  [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
+  // The name its operator gave it, or its id in hexadecimal if the fleet forgot it.
+  [[nodiscard]] std::string name() const;
+  friend bool operator==(const NodeHandle& a, const NodeHandle& b) { return a.id_ == b.id_; }
+
+  // For the library.
+  NodeHandle(call::Caller& caller, std::uint64_t id) : caller_(&caller), id_(id) {}
+  [[nodiscard]] call::Caller& caller() const noexcept { return *caller_; }
+  [[nodiscard]] std::chrono::nanoseconds default_deadline() const;
+
+ private:
+  call::Caller* caller_;
+  std::uint64_t id_;
+};
+
+enum class NodeState : std::uint8_t { up, leaving, lost };
+[[nodiscard]] GODWIT_API std::string_view to_string(NodeState state) noexcept;
+
+struct NodeDescription {
+  std::uint64_t id = 0;
+  std::uint64_t epoch = 0;
+  std::string name;
+  std::vector<std::string> addresses;
+  std::string machine;  // "x86_64"
+  std::string cpu;
+  bool has_jit = false;
+  std::uint32_t cores = 0;
+  std::uint64_t memory_bytes = 0;
+  NodeState state = NodeState::up;
+};
+
+// What a client may set.
+struct ClientOptions {
+  std::string name = "client";
+  std::string key_file;  // the fleet's key; empty: none, loopback only
+  std::chrono::nanoseconds default_deadline = std::chrono::seconds(60);
+  // How long a waiting thread polls before it sleeps. More is faster answers for more CPU.
+  std::int64_t spin_us = 50;
+  std::chrono::nanoseconds connect_timeout = std::chrono::seconds(5);
+};
+
+enum class LocalTransport : std::uint8_t { shm, tcp };
+
+struct LocalOptions {
+  LocalTransport transport = LocalTransport::shm;
+  // More settings for each node, as `godwit node` takes them: {"--spin-us=0"}.
+  std::vector<std::string> node_arguments;
+  // The godwit executable; empty: $GODWIT, then next to this library or program, then $PATH.
+  std::string executable;
+  ClientOptions client;
+};
+
+// A connection to a fleet. Any thread. Outlives every NodeHandle, Function call and Future made
+// through it; destroying it ends calls that are still under way, and a local fleet's nodes.
+class GODWIT_API Fleet {
+ public:
+  // Starts `count` nodes as child processes named n0, n1, … and connects to them. They end with
+  // this object, or with this process however it ends. Errors: not_found (no executable), io,
+  // unreachable (a node did not come up; the message has the end of its log).
+  [[nodiscard]] static Result<Fleet> local(std::size_t count, LocalOptions options = {});
+  // Connects to the fleet that a node at `address` belongs to: "shm:PATH", "tcp:HOST:PORT", or
+  // "local" for the fleet that `godwit up` started. Errors: bad_address, unreachable, unauthorised.
+  [[nodiscard]] static Result<Fleet> join(std::string_view address, ClientOptions options = {});
+
+  Fleet(Fleet&&) noexcept;
+  Fleet& operator=(Fleet&&) noexcept;
+  ~Fleet();
+
+  // The nodes that are up, in order of their names.
+  [[nodiscard]] std::vector<NodeHandle> nodes() const;
+  // The index-th of them; the index must be below nodes().size().
+  [[nodiscard]] NodeHandle node(std::size_t index) const;
+  // By name, or by id or a unique prefix of it in hexadecimal.
+  [[nodiscard]] Result<NodeHandle> find(std::string_view name) const;
+  // Everything known, lost nodes included.
+  [[nodiscard]] std::vector<NodeDescription> describe() const;
+
+  // Names the whole fleet shares. A write is seen here at once and elsewhere soon; concurrent
+  // writes of one name settle on one of them.
+  Status put_name(std::string_view key, std::string_view value);
+  [[nodiscard]] Result<std::string> find_name(std::string_view key) const;
+
+  // Local fleets only (unsupported otherwise): end a node with SIGKILL; start it again.
+  Status kill(const NodeHandle& node);
+  Status restart(const NodeHandle& node);
+
+ private:
+  struct State;
+  explicit Fleet(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace godwit

@@ -1,0 +1,218 @@
+// GODWIT_EXPORT: makes a function callable from other nodes.
+//
+//   GODWIT_EXPORT(norm);
+//   GODWIT_EXPORT(norm, inline_);               short, never blocks: runs on the polling thread
+//   GODWIT_EXPORT(norm, inline_, idempotent);   may run again if its node is lost
+//
+// At namespace scope, in the function's namespace, once per function of a bundle; the bundle knows
+// it by its unqualified name. The function takes an optional leading godwit::Here& and parameters
+// by value or const reference; spans and string views point into the call's arguments and are
+// valid until it returns. An exception that escapes ends the call as app_error with its what().
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#ifdef __cpp_exceptions
+#include <exception>
+#endif
+#include <span>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "godwit/codec.hpp"
+#include "godwit/mobile/here.hpp"
+#include "godwit/mobile_abi.h"
+
+namespace godwit::mobile {
+
+enum class Flag : std::uint32_t {};
+namespace flags {
+inline constexpr Flag inline_{GODWIT_EXPORT_INLINE};
+inline constexpr Flag idempotent{GODWIT_EXPORT_IDEMPOTENT};
+}  // namespace flags
+
+template <class... Flags>
+constexpr std::uint32_t combine(Flags... given) noexcept {
+  static_assert((std::is_same_v<Flags, Flag> && ...),
+                "godwit: GODWIT_EXPORT knows the flags inline_ and idempotent");
+  return (0U | ... | static_cast<std::uint32_t>(given));
+}
+
+// Leaves a message in the reply and returns `code`; cut to what the node has room for.
+[[gnu::cold, gnu::noinline]] inline std::int32_t explain(godwit_reply* reply, std::int32_t code,
+                                                         const char* text) noexcept {
+  std::size_t size = std::strlen(text);
+  void* room = reply->data;
+  if (size > reply->capacity) {
+    room = reply->reserve(reply, size);
+    if (room == nullptr) {
+      room = reply->data;
+      size = reply->capacity;
+    }
+  }
+  std::memcpy(room, text, size);
+  reply->size = size;
+  return code;
+}
+
+[[gnu::cold, gnu::noinline]] inline std::int32_t refuse(godwit_reply* reply,
+                                                        const DecodeError& error) noexcept {
+  char text[128] = "argument ??: ";
+  const std::size_t prefix = std::strlen(text);
+  text[9] = static_cast<char>('0' + error.argument / 10);
+  text[10] = static_cast<char>('0' + error.argument % 10);
+  std::strncpy(text + prefix, error.what, sizeof text - prefix - 1);
+  // Without a number, or with one digit, the text starts later or loses its leading zero.
+  if (error.argument == 0) return explain(reply, GODWIT_BAD_ARGS, error.what);
+  if (error.argument < 10) std::memmove(text + 9, text + 10, sizeof text - 10);
+  return explain(reply, GODWIT_BAD_ARGS, text);
+}
+
+// Encodes a result into the reply, asking for room if it needs more than is offered.
+template <class R>
+std::int32_t answer(godwit_reply* reply, const R& value) {
+  BlobWriter writer({static_cast<std::byte*>(reply->data), reply->capacity}, {});
+  write_blob(writer, value);
+  if (!writer.fits()) {
+    const std::size_t size = writer.size();
+    void* room = reply->reserve(reply, size);
+    if (room == nullptr) {
+      return explain(reply, GODWIT_APP_ERROR, "the node has no room for a result of this size");
+    }
+    writer = BlobWriter({static_cast<std::byte*>(room), size}, {});
+    write_blob(writer, value);
+  }
+  if (writer.failed()) {
+    return explain(reply, GODWIT_APP_ERROR, "a container in the result has too many items");
+  }
+  reply->size = writer.size();
+  return GODWIT_OK;
+}
+
+template <class T>
+inline constexpr bool kIsNext = false;
+template <class T>
+inline constexpr bool kIsNext<Next<T>> = true;
+
+template <class Invoke>
+std::int32_t finish(const godwit_here_v1* here, godwit_reply* reply, Invoke&& invoke) {
+  using R = std::remove_cvref_t<decltype(invoke())>;
+  if constexpr (std::is_void_v<R>) {
+    invoke();
+    reply->size = 0;
+    return GODWIT_OK;
+  } else if constexpr (kIsNext<R>) {
+    const R next = invoke();
+    if (next.is_hop()) {
+      if (next.hop_error() == 0) return GODWIT_CONTINUE;
+      return explain(reply, GODWIT_APP_ERROR, here->last_error(here));
+    }
+    return finish(here, reply, [&]() -> decltype(auto) {
+      if constexpr (!std::is_same_v<R, Next<void>>) return (next.value());
+    });
+  } else {
+    return answer<R>(reply, invoke());
+  }
+}
+
+template <auto Function>
+std::int32_t run(const godwit_here_v1* table, const void* args, std::size_t args_size,
+                 godwit_reply* reply) {
+  using Type = detail::FunctionType<decltype(Function)>;
+  typename Type::Sig::Values values{};
+  DecodeError error;
+  if (!decode({static_cast<const std::byte*>(args), args_size}, values, error)) {
+    return refuse(reply, error);
+  }
+  return finish(table, reply, [&]() -> decltype(auto) {
+    return std::apply(
+        [&](auto&... value) -> decltype(auto) {
+          if constexpr (Type::kTakesHere) {
+            Here here(table);
+            return Function(here, std::move(value)...);
+          } else {
+            return Function(std::move(value)...);
+          }
+        },
+        values);
+  });
+}
+
+// The body of a generated entry: nothing escapes it.
+template <auto Function>
+std::int32_t enter(const godwit_here_v1* here, const void* args, std::size_t args_size,
+                   godwit_reply* reply) noexcept {
+#ifdef __cpp_exceptions
+  try {
+    return run<Function>(here, args, args_size, reply);
+  } catch (const std::exception& exception) {
+    return explain(reply, GODWIT_APP_ERROR, exception.what());
+  } catch (...) {
+    return explain(reply, GODWIT_APP_ERROR, "unknown exception");
+  }
+#else
+  return run<Function>(here, args, args_size, reply);
+#endif
+}
+
+// A godwit_export_v1 with its strings behind it.
+template <std::size_t Name, std::size_t Signature, std::size_t Entry>
+struct alignas(8) ExportRecord {
+  godwit_export_v1 head;
+  char name[Name];
+  char signature[Signature];
+  char entry[Entry];
+};
+
+template <class Function, std::size_t NameChars, std::size_t EntryChars>
+consteval auto export_record(const char (&name)[NameChars], const char (&entry)[EntryChars],
+                             std::uint32_t flags) {
+  constexpr std::size_t kSignature = signature_of<Function>.view().size() + 1;
+  using Record = ExportRecord<NameChars, kSignature, EntryChars>;
+  Record record{};
+  const auto at = [](std::size_t offset) {
+    return static_cast<std::uint32_t>(sizeof(godwit_export_v1) + offset);
+  };
+  record.head = {
+      .size = sizeof(Record),
+      .flags = flags,
+      .name_offset = at(0),
+      .name_size = NameChars - 1,
+      .signature_offset = at(NameChars),
+      .signature_size = kSignature - 1,
+      .entry_offset = at(NameChars + kSignature),
+      .entry_size = EntryChars - 1,
+  };
+  for (std::size_t i = 0; i < NameChars; ++i) record.name[i] = name[i];
+  for (std::size_t i = 0; i < kSignature; ++i) record.signature[i] = signature_of<Function>.chars[i];
+  for (std::size_t i = 0; i < EntryChars; ++i) record.entry[i] = entry[i];
+  return record;
+}
+
+}  // namespace godwit::mobile
+
+#if __has_attribute(retain)
+#define GODWIT_RETAIN gnu::retain
+#else
+#define GODWIT_RETAIN gnu::used
+#endif
+
+// The explicit alignment keeps compilers from aligning records to more, which would leave gaps.
+#define GODWIT_EXPORT(function, ...)                                                           \
+  extern "C" [[gnu::visibility("default"), gnu::used]] ::std::int32_t godwit_entry_##function( \
+      const godwit_here_v1* here, const void* args, ::std::size_t args_size,                   \
+      godwit_reply* reply) {                                                                   \
+    return ::godwit::mobile::enter<&function>(here, args, args_size, reply);                   \
+  }                                                                                            \
+  static_assert(::godwit::detail::export_name<&function>() == #function,                       \
+                "godwit: GODWIT_EXPORT takes the unqualified name of a plain function");       \
+  [[gnu::section("godwit_exports"), gnu::used, GODWIT_RETAIN, gnu::aligned(8)]]                \
+  constinit const auto godwit_export_of_##function =                                           \
+      ::godwit::mobile::export_record<decltype(&function)>(                                    \
+          #function, "godwit_entry_" #function, [] {                                           \
+            using namespace ::godwit::mobile::flags;                                           \
+            return ::godwit::mobile::combine(__VA_ARGS__);                                     \
+          }())

@@ -1,0 +1,177 @@
+// Here: what running mobile code sees of its node.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "godwit/mobile/call.hpp"
+#include "godwit/mobile_abi.h"
+
+namespace godwit {
+
+// New code for Here::build(): LLVM IR as text, or bitcode, that defines `function` with C linkage.
+// mobile_abi.h says which parameters the signature asks for.
+struct Build {
+  std::string_view ir;
+  std::string_view function;
+  std::string_view signature;
+};
+
+// A bundle that build() made. Travels like any struct, so that others may call it too.
+struct BuiltCode {
+  std::array<std::uint8_t, 32> id{};
+
+  // The function of that name, as R(Args...). Borrows this object and the name.
+  template <class Function>
+  [[nodiscard]] FunctionRef<Function> function(std::string_view name) const& noexcept {
+    return {.name = name, .bundle = &id};
+  }
+  template <class Function>
+  FunctionRef<Function> function(std::string_view name) const&& = delete;
+};
+GODWIT_STRUCT(BuiltCode, id);
+
+// The first parameter of an exported function. Its verbs may be called from any thread, until the
+// function returns. Those marked [blocks] fail in a function exported with inline_.
+class Here {
+ public:
+  explicit Here(const godwit_here_v1* table) noexcept : table_(table) {}
+  Here(const Here&) = delete;
+  Here& operator=(const Here&) = delete;
+
+  // The node this runs on.
+  [[nodiscard]] Node self() const noexcept { return {table_->self(table_)}; }
+  // The fleet's live nodes in order of their names, as many as fit; returns how many there are.
+  std::size_t nodes(std::span<Node> found) const noexcept {
+    static_assert(sizeof(Node) == sizeof(std::uint64_t));
+    return table_->nodes(table_, found.empty() ? nullptr : &found.front().id, found.size());
+  }
+  // The node of that name, or none.
+  [[nodiscard]] Node find_node(std::string_view name) const noexcept {
+    return {table_->find_node(table_, name.data(), name.size())};
+  }
+
+  void debug(std::string_view text) const noexcept { log(GODWIT_LOG_DEBUG, text); }
+  void info(std::string_view text) const noexcept { log(GODWIT_LOG_INFO, text); }
+  void warn(std::string_view text) const noexcept { log(GODWIT_LOG_WARN, text); }
+  void error(std::string_view text) const noexcept { log(GODWIT_LOG_ERROR, text); }
+
+  // Until this call's deadline; negative once it passed.
+  [[nodiscard]] std::int64_t remaining_ns() const noexcept { return table_->remaining_ns(table_); }
+  // The caller gave up: nobody waits for the result.
+  [[nodiscard]] bool cancelled() const noexcept { return table_->cancelled(table_) != 0; }
+  [[nodiscard]] std::uint32_t hops_left() const noexcept { return table_->hops_left; }
+
+  // Starts a call at `node`; the arguments are copied before this returns. A call that could not
+  // be started says so when its outcome is asked for.
+  //   here.call<norm>(node, samples)                                   a function of this bundle
+  //   here.call(built.function<double(double)>("poly"), node, 0.5)     of another
+  template <auto Function, class... Args>
+  auto call(Node node, Args&&... args) const {
+    return call(function_ref<Function>, node, std::forward<Args>(args)...);
+  }
+  template <class F, class... Args>
+  Pending<typename SignatureOf<F>::Result> call(FunctionRef<F> function, Node node,
+                                                Args&&... args) const {
+    std::uint64_t handle = 0;
+    const std::int32_t error = start(function, node, 0, handle, std::forward<Args>(args)...);
+    return {table_, error, handle};
+  }
+
+  // Starts a call whose end nobody waits for. Returns 0, or the godwit::ErrorCode that says why it
+  // was not started.
+  template <auto Function, class... Args>
+  std::int32_t one_way(Node node, Args&&... args) const {
+    return one_way(function_ref<Function>, node, std::forward<Args>(args)...);
+  }
+  template <class F, class... Args>
+  std::int32_t one_way(FunctionRef<F> function, Node node, Args&&... args) const {
+    std::uint64_t handle = 0;
+    return start(function, node, GODWIT_CALL_ONE_WAY, handle, std::forward<Args>(args)...);
+  }
+
+  // The same call at each of `nodes`: calls[i] at nodes[i]. Both spans have the same size.
+  template <auto Function, class... Args>
+  void fan_out(std::span<const Node> nodes,
+               std::span<Pending<typename SignatureOf<decltype(Function)>::Result>> calls,
+               const Args&... args) const {
+    for (std::size_t i = 0; i < nodes.size() && i < calls.size(); ++i) {
+      calls[i] = call<Function>(nodes[i], args...);
+    }
+  }
+
+  // This call goes on as Function at `node`: `return here.continue_at<chase>(node, at, hops);` in
+  // a function that returns a Next of the same type.
+  template <auto Function, class... Args>
+  [[nodiscard]] auto continue_at(Node node, Args&&... args) const {
+    return continue_at(function_ref<Function>, node, std::forward<Args>(args)...);
+  }
+  template <class F, class... Args>
+  [[nodiscard]] Hop<typename SignatureOf<F>::Result> continue_at(FunctionRef<F> function,
+                                                                 Node node, Args&&... args) const {
+    const godwit_function_ref target = function.abi();
+    return {detail::Arguments<SignatureOf<F>>::with_parts(
+        [&](const godwit_bytes* parts, std::size_t count) {
+          return table_->continue_at(table_, node.id, &target, parts, count);
+        },
+        std::forward<Args>(args)...)};
+  }
+
+  // Sends this bundle, or one that was built, to `node` before it is needed there. Returns 0 or a
+  // godwit::ErrorCode.
+  std::int32_t spread(Node node) const noexcept { return table_->spread(table_, node.id, nullptr); }
+  std::int32_t spread(Node node, const BuiltCode& code) const noexcept {
+    return table_->spread(table_, node.id, code.id.data());
+  }
+
+  // [blocks] Makes a bundle out of IR. Returns 0 or a godwit::ErrorCode; last_error() explains it.
+  [[nodiscard]] std::int32_t try_build(const Build& request, BuiltCode& code) const noexcept {
+    const godwit_build_v1 abi{
+        request.ir.data(),           request.ir.size(),        request.function.data(),
+        request.function.size(),     request.signature.data(), request.signature.size(),
+    };
+    return table_->build(table_, &abi, code.id.data());
+  }
+#ifdef __cpp_exceptions
+  // [blocks] The same; throws CallFailed.
+  [[nodiscard]] BuiltCode build(const Build& request) const {
+    BuiltCode code;
+    const std::int32_t error = try_build(request, code);
+    if (error != 0) {
+      throw CallFailed(GODWIT_ENDED_REJECTED, static_cast<std::uint32_t>(error), false,
+                       last_error());
+    }
+    return code;
+  }
+#endif
+
+  // Explains this thread's last failed verb; valid until the next one.
+  [[nodiscard]] std::string_view last_error() const noexcept { return table_->last_error(table_); }
+
+  // The table itself, for verbs that have no C++ form.
+  [[nodiscard]] const godwit_here_v1* table() const noexcept { return table_; }
+
+ private:
+  void log(std::int32_t level, std::string_view text) const noexcept {
+    table_->log(table_, level, text.data(), text.size());
+  }
+
+  template <class F, class... Args>
+  std::int32_t start(FunctionRef<F> function, Node node, std::uint32_t flags,
+                     std::uint64_t& handle, Args&&... args) const {
+    const godwit_function_ref target = function.abi();
+    return detail::Arguments<SignatureOf<F>>::with_parts(
+        [&](const godwit_bytes* parts, std::size_t count) {
+          return table_->call(table_, node.id, &target, parts, count, flags, &handle);
+        },
+        std::forward<Args>(args)...);
+  }
+
+  const godwit_here_v1* table_;
+};
+
+}  // namespace godwit

@@ -1,0 +1,198 @@
+// Taking a call: finding its code, or parking it until the code is here.
+#include <utility>
+
+#include "base/fail.hpp"
+#include "call/engine.hpp"
+
+namespace godwit::call {
+namespace {
+
+constexpr std::size_t kArgumentAlignment = 16;
+
+bool aligned(Bytes bytes) {
+  return reinterpret_cast<std::uintptr_t>(bytes.data()) % kArgumentAlignment == 0;
+}
+
+}  // namespace
+
+void Engine::on_call(LinkState& link, fabric::Message& message) {
+  const wire::Header& header = message.header();
+  ++stats_.calls_taken;
+  const auto reject = [&](ErrorCode reason, std::string_view text) {
+    send_reply(link, header.id, 0, {Ending::rejected, false, reason}, bytes_of(text), {});
+  };
+  if (store_ == nullptr) return reject(ErrorCode::unsupported, "this process takes no calls");
+  if (message.body_discarded()) {
+    return reject(ErrorCode::too_large, "the arguments are larger than this node accepts");
+  }
+  const Bytes body = message.body();
+  if (header.extension_size > body.size()) {
+    ++stats_.protocol_errors;
+    return reject(ErrorCode::protocol_violation, "the call's extension is longer than its message");
+  }
+  wire::CallExtensions named;
+  if (header.extension_size > 0) {
+    auto parsed = wire::parse_call_extensions(body.first(header.extension_size));
+    if (!parsed) {
+      ++stats_.protocol_errors;
+      return reject(parsed.error().code, parsed.error().message);
+    }
+    named = *parsed;
+  }
+  code::FunctionSlot* slot = header.subject != 0 ? store_->find(header.subject) : nullptr;
+  if (slot == nullptr && named.code) {
+    if (auto found = store_->function(named.code->bundle, named.code->function)) slot = *found;
+  }
+  const Bytes arguments = body.subspan(header.extension_size);
+  if (slot != nullptr && slot->is_inline() && aligned(arguments)) [[likely]] {
+    run_inline(link, header, *slot, arguments, named.travel ? &*named.travel : nullptr);
+    return;
+  }
+  accept_slowly(link, message, named, slot);
+}
+
+void Engine::accept_slowly(LinkState& link, fabric::Message& message,
+                           const wire::CallExtensions& named, code::FunctionSlot* slot) {
+  const wire::Header& header = message.header();
+  const auto reject = [&](ErrorCode reason, std::string_view text) {
+    send_reply(link, header.id, 0, {Ending::rejected, false, reason}, bytes_of(text), {});
+  };
+  if (link.incoming_count >= options_.credits) {
+    ++stats_.credits_violated;
+    return reject(ErrorCode::overload, "more calls outstanding on this link than it was granted");
+  }
+  if (slot == nullptr && !named.code) {
+    return reject(ErrorCode::unknown_code, "the function's token is stale: name it in full");
+  }
+  Buffer body = message.take_body();
+  if (body.data() == nullptr && !message.body().empty()) {
+    return reject(ErrorCode::resource_exhausted, "this node is out of memory for arguments");
+  }
+  if (!aligned(body.view())) body = Buffer::copy_of(body.view());
+
+  IncomingCall& call = incoming_pool_.acquire();
+  call.state = IncomingCall::State::parked;
+  call.link = &link;
+  call.caller_id = header.id;
+  call.deadline = scheduler_.now() + std::chrono::milliseconds(header.aux);
+  call.body = std::move(body);
+  call.arguments = call.body.view().subspan(header.extension_size);
+  call.travel = named.travel.value_or(wire::TravelExtension{});
+  call.travels = named.travel && named.travel->intake_node != 0;
+  if (!named.travel) call.travel.hops_left = options_.max_hops;
+  link.incoming.push_back(call);
+  ++link.incoming_count;
+  if (slot != nullptr) {
+    begin(call, *slot);
+    return;
+  }
+  call.bundle_id = named.code->bundle;
+  call.function = named.code->function;
+  park(call);
+}
+
+void Engine::park(IncomingCall& call) {
+  const code::Residence* residence = store_->residence(call.bundle_id);
+  if (residence != nullptr && residence->state == code::Residence::State::ready) {
+    auto slot = store_->function(call.bundle_id, call.function);
+    if (slot) {
+      begin(call, **slot);
+    } else {
+      answer(call, {Ending::rejected, false, slot.error().code}, bytes_of(slot.error().message),
+             {});
+    }
+    return;
+  }
+  if (residence != nullptr && residence->state == code::Residence::State::failed) {
+    const Error error = residence->error;
+    answer(call, {Ending::rejected, false, error.code}, bytes_of(error.message), {});
+    return;
+  }
+  parked_[call.bundle_id].calls.push_back(call);
+  arm_sweep();
+  if (residence == nullptr) want_code(call.bundle_id);
+}
+
+// The store has loaded a bundle, or failed to.
+void Engine::on_code(const ContentId& bundle, const Status& status) {
+  if (!status) {
+    fail_parked(bundle, status.error());
+    return;
+  }
+  const auto it = parked_.find(bundle);
+  if (it == parked_.end()) return;
+  IntrusiveList<IncomingCall, ParkedTag> ready;
+  while (!it->second.calls.empty()) ready.push_back(it->second.calls.pop_front());
+  parked_.erase(it);
+  while (!ready.empty()) park(ready.pop_front());
+}
+
+void Engine::begin(IncomingCall& call, code::FunctionSlot& slot) {
+  if (call.deadline < scheduler_.now()) {
+    answer(call, {Ending::deadline, false, ErrorCode::deadline},
+           bytes_of("the deadline passed before the function began"), {});
+    return;
+  }
+  call.state = IncomingCall::State::running;
+  call.bundle = slot.residence->bundle;
+  call.bundle_id = call.bundle.id();
+  call.function = slot.function;
+  call.token = store_->token_of(slot);
+  call.entry = slot.entry;
+  call.library = &store_->enter(slot);
+  call.context.prepare(*this, call.bundle, call.deadline, !slot.is_inline(), &call.cancelled,
+                       call.travel);
+  call.reply.prepare(options_.max_result_bytes);
+  call.run = &Engine::run_on_executor;
+  call.finished.deliver = &Engine::deliver_finished;
+  call.finished.owner = &call;
+  if (slot.is_inline()) {
+    call.status = call.entry(&call.context.table, call.arguments.data(), call.arguments.size(),
+                             &call.reply.reply);
+    finished(call);
+    return;
+  }
+  if (!executor_->submit(call)) {
+    store_->leave(*call.library);
+    answer(call, {Ending::rejected, false, ErrorCode::overload},
+           bytes_of("this node's queue of calls is full"), {});
+  }
+}
+
+void Engine::on_cancel(LinkState& link, const wire::Header& header, Bytes body) {
+  IncomingCall* found = nullptr;
+  if (body.empty()) {
+    link.incoming.for_each([&](IncomingCall& call) {
+      if (call.caller_id == header.id) found = &call;
+    });
+  } else {  // a travelling call, named by its intake
+    if (body.size() != 2 * sizeof(std::uint64_t)) return;
+    std::array<std::uint64_t, 2> intake;
+    std::memcpy(intake.data(), body.data(), body.size());
+    for (const auto& port : ports_) {
+      for (const auto& [id, state] : port->links_) {
+        state->incoming.for_each([&](IncomingCall& call) {
+          if (call.travels && call.travel.intake_node == intake[0] &&
+              call.travel.intake_call == intake[1]) {
+            found = &call;
+          }
+        });
+      }
+    }
+    if (found == nullptr) {
+      const NodeId next = follow_trail(intake[0], intake[1]);
+      if (next) send_control(next, wire::Kind::cancel, body);
+      return;
+    }
+  }
+  if (found == nullptr) return;
+  found->cancelled.store(true, std::memory_order_relaxed);
+  if (found->state == IncomingCall::State::parked) {
+    answer(*found, {Ending::cancelled, false, ErrorCode::cancelled},
+           bytes_of("cancelled while it waited for its code"), {});
+  } else if (found->state == IncomingCall::State::travelling) {
+    cancel_travelling(*found);
+  }
+}
+
+}  // namespace godwit::call

@@ -1,0 +1,183 @@
+#include "godwit/call_handle.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "call/caller.hpp"
+#include "call/outgoing.hpp"
+#include "code/bundle/bundle.hpp"
+
+namespace godwit::detail {
+namespace {
+
+call::Caller& caller_of(call::OutgoingCall& call) {
+  return *static_cast<call::Caller*>(call.user);
+}
+
+}  // namespace
+
+CallHandle::CallHandle(CallHandle&& other) noexcept : call_(std::exchange(other.call_, nullptr)) {}
+
+CallHandle& CallHandle::operator=(CallHandle&& other) noexcept {
+  if (this != &other) {
+    drop();
+    call_ = std::exchange(other.call_, nullptr);
+  }
+  return *this;
+}
+
+CallHandle::~CallHandle() {
+  drop();
+}
+
+CallHandle CallHandle::prepare(call::Caller& caller) {
+  call::OutgoingCall* call = caller.engine().pool().acquire();
+  if (call != nullptr) call->user = &caller;
+  return CallHandle(call);
+}
+
+std::span<std::byte> CallHandle::small() noexcept {
+  return call_->inline_arguments;
+}
+
+std::span<std::byte> CallHandle::large(std::size_t size) {
+  call_->spilled_arguments = Buffer::allocate(size);
+  return call_->spilled_arguments.mutable_view();
+}
+
+void CallHandle::start(std::uint64_t node, call::FunctionRef& function, std::span<const Blob> parts,
+                       std::chrono::nanoseconds time_left) {
+  call::Caller& caller = caller_of(*call_);
+  call_->node = NodeId{node};
+  call_->function = &function;
+  call_->deadline = caller.reactor().now() + time_left;
+  if (parts.size() > call::OutgoingCall::kMaxParts) {
+    std::size_t size = 0;
+    for (const Blob& part : parts) size += part.size();
+    Buffer joined = Buffer::allocate(size);
+    std::byte* at = joined.data();
+    for (const Blob& part : parts) at = std::copy(part.begin(), part.end(), at);
+    call_->spilled_arguments = std::move(joined);
+    call_->parts[0] = call_->spilled_arguments.view();
+    call_->part_count = 1;
+  } else {
+    std::copy(parts.begin(), parts.end(), call_->parts.begin());
+    call_->part_count = parts.size();
+  }
+  for (std::size_t i = 0; i < call_->part_count; ++i) {
+    const Bytes part = call_->parts[i];
+    const auto inside = [&](Bytes memory) {
+      return part.data() >= memory.data() && part.data() < memory.data() + memory.size();
+    };
+    call_->lent = call_->lent ||
+                  (!inside(call_->inline_arguments) && !inside(call_->spilled_arguments.view()));
+  }
+  caller.start(*call_);
+}
+
+bool CallHandle::ended() const noexcept {
+  return call_ == nullptr || call_->waiter.done();
+}
+
+bool CallHandle::wait(std::chrono::nanoseconds at_most) {
+  if (call_ == nullptr) return true;
+  call::Caller& caller = caller_of(*call_);
+  const Time until = caller.reactor().now() + at_most;
+  return caller.wait(*call_, until);
+}
+
+void CallHandle::wait() {
+  if (call_ == nullptr) return;
+  // A stopped reactor makes no progress; the runtime ends every call before it stops.
+  while (!caller_of(*call_).wait(*call_, fabric::kNever)) {
+  }
+}
+
+void CallHandle::cancel() {
+  if (call_ != nullptr) caller_of(*call_).cancel(*call_);
+}
+
+void CallHandle::attach(Continuation& continuation) {
+  caller_of(*call_).attach(*call_, continuation);
+}
+
+void CallHandle::detach() {
+  if (call_ == nullptr) return;
+  if (call_->lent) wait();
+  call::OutgoingPool::release(*std::exchange(call_, nullptr));
+}
+
+void CallHandle::drop() noexcept {
+  if (call_ == nullptr) return;
+  if (call_->function != nullptr && !ended()) {
+    cancel();
+    if (call_->lent) wait();
+  }
+  call::OutgoingPool::release(*std::exchange(call_, nullptr));
+}
+
+bool CallHandle::ok() const noexcept {
+  return call_ != nullptr && call_->outcome.ending == Ending::ok;
+}
+
+Blob CallHandle::result() const noexcept {
+  return call_->result;
+}
+
+Failure CallHandle::failure() const {
+  if (call_ == nullptr) {
+    return {Ending::rejected, ErrorCode::overload, false,
+            "this process has as many calls outstanding as it can have"};
+  }
+  return {call_->outcome.ending, call_->outcome.reason, call_->outcome.may_have_started,
+          std::string(text_of(call_->result))};
+}
+
+// --- FunctionCode -----------------------------------------------------------------------------
+
+struct FunctionCode::State {
+  struct Binding {
+    std::uint64_t caller = 0;
+    call::FunctionRef* function = nullptr;
+  };
+  code::Bundle bundle;
+  std::uint32_t function = 0;
+  std::atomic<const Binding*> latest{nullptr};
+  std::mutex mutex;
+  std::vector<std::unique_ptr<Binding>> bindings;
+};
+
+FunctionCode::FunctionCode(const code::Bundle& bundle, std::uint32_t function)
+    : state_(std::make_unique<State>()) {
+  state_->bundle = bundle;
+  state_->function = function;
+}
+
+FunctionCode::~FunctionCode() = default;
+
+call::FunctionRef& FunctionCode::known_to(call::Caller& caller) {
+  const State::Binding* latest = state_->latest.load(std::memory_order_acquire);
+  if (latest != nullptr && latest->caller == caller.serial()) return *latest->function;
+  const std::lock_guard lock(state_->mutex);
+  for (const auto& binding : state_->bindings) {
+    if (binding->caller == caller.serial()) {
+      state_->latest.store(binding.get(), std::memory_order_release);
+      return *binding->function;
+    }
+  }
+  auto binding = std::make_unique<State::Binding>();
+  binding->caller = caller.serial();
+  binding->function = caller.engine().functions().intern(state_->bundle, state_->function);
+  state_->bindings.push_back(std::move(binding));
+  state_->latest.store(state_->bindings.back().get(), std::memory_order_release);
+  return *state_->bindings.back()->function;
+}
+
+void run_on_executor(call::Caller& caller, Continuation& continuation) {
+  caller.run(continuation);
+}
+
+}  // namespace godwit::detail

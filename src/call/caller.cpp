@@ -1,0 +1,102 @@
+#include "call/caller.hpp"
+
+#include <atomic>
+#include <memory>
+#include <utility>
+
+namespace godwit::call {
+namespace {
+
+std::uint64_t next_serial() {
+  static std::atomic<std::uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+// What OutgoingCall::continuation holds once the call has ended.
+detail::Continuation* const kEnded = reinterpret_cast<detail::Continuation*>(1);
+
+void deliver_start(Engine& engine, Posted& posted) {
+  auto& call = *static_cast<OutgoingCall*>(posted.owner);
+  engine.start(call);
+  OutgoingPool::release(call);
+}
+
+void deliver_cancel(Engine& engine, Posted& posted) {
+  auto& call = *static_cast<OutgoingCall*>(posted.owner);
+  engine.cancel(call);
+  OutgoingPool::release(call);
+}
+
+}  // namespace
+
+Caller::Caller(fabric::Reactor& reactor, Engine& engine, Executor& continuations, Options options)
+    : reactor_(reactor),
+      engine_(engine),
+      continuations_(continuations),
+      options_(std::move(options)),
+      serial_(next_serial()) {}
+
+// Where nobody owns the reactor the call leaves from this very thread; otherwise the owner sends
+// it.
+void Caller::start(OutgoingCall& call) {
+  call.user = this;
+  call.on_end = &Caller::ended;
+  if (reactor_.try_run_as_owner([&] { engine_.start(call); })) return;
+  OutgoingPool::add_reference(call);
+  call.start_post.owner = &call;
+  call.start_post.deliver = &deliver_start;
+  engine_.post(call.start_post);
+}
+
+void Caller::cancel(OutgoingCall& call) {
+  if (call.waiter.done()) return;
+  if (call.cancelling.exchange(true, std::memory_order_relaxed)) return;
+  if (reactor_.try_run_as_owner([&] { engine_.cancel(call); })) return;
+  OutgoingPool::add_reference(call);
+  call.cancel_post.owner = &call;
+  call.cancel_post.deliver = &deliver_cancel;
+  engine_.post(call.cancel_post);
+}
+
+bool Caller::wait(OutgoingCall& call, Time deadline) {
+  if (call.waiter.done()) return true;
+  return reactor_.wait(call.waiter, deadline);
+}
+
+void Caller::ended(OutgoingCall& call) {
+  auto& caller = *static_cast<Caller*>(call.user);
+  detail::Continuation* next = call.continuation.exchange(kEnded, std::memory_order_acq_rel);
+  // The last touch of the call: its owner may recycle it as soon as this is seen.
+  OutgoingPool::add_reference(call);
+  call.waiter.complete();
+  OutgoingPool::release(call);
+  if (next != nullptr) caller.run(*next);
+}
+
+void Caller::attach(OutgoingCall& call, detail::Continuation& continuation) {
+  detail::Continuation* none = nullptr;
+  if (call.continuation.compare_exchange_strong(none, &continuation, std::memory_order_acq_rel)) {
+    return;
+  }
+  run(continuation);
+}
+
+struct Caller::ContinuationJob : Executor::Job {
+  detail::Continuation* continuation = nullptr;
+};
+
+void Caller::run(detail::Continuation& continuation) {
+  auto job = std::make_unique<ContinuationJob>();
+  job->continuation = &continuation;
+  job->run = [](Executor::Job& queued) {
+    const std::unique_ptr<ContinuationJob> mine(static_cast<ContinuationJob*>(&queued));
+    mine->continuation->run();
+  };
+  if (continuations_.submit(*job)) {
+    static_cast<void>(job.release());  // the executor's, until it runs
+  } else {
+    continuation.run();  // the queue is full: late on this thread beats never
+  }
+}
+
+}  // namespace godwit::call

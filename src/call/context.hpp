@@ -1,0 +1,66 @@
+// What a running function may do: the state behind the Here it is given.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/ids.hpp"
+#include "base/scheduler.hpp"
+#include "call/function_ref.hpp"
+#include "call/outgoing.hpp"
+#include "godwit/mobile_abi.h"
+#include "wire/call.hpp"
+
+namespace godwit::call {
+
+class Engine;
+
+// Where a call goes on after its function returned GODWIT_CONTINUE.
+struct Continuation {
+  bool set = false;
+  NodeId node;
+  FunctionRef* function = nullptr;
+  Buffer arguments;
+};
+
+// Filled in by the engine before a function runs, read by it afterwards; in between it belongs to
+// the function's threads (the mutex guards what several of them may change).
+struct CallContext {
+  godwit_here_v1 table{};
+  Engine* engine = nullptr;
+  const code::Bundle* bundle = nullptr;
+  Time deadline;
+  bool may_block = false;
+  const std::atomic<bool>* cancelled = nullptr;
+  wire::TravelExtension travel;
+
+  std::mutex mutex;
+  std::vector<OutgoingCall*> children;  // by handle - 1; null once released
+  std::size_t children_alive = 0;
+  Continuation continuation;
+
+  // Points the verbs of `table` at this context.
+  void prepare(Engine& owner, const code::Bundle& code, Time until, bool blocking,
+               const std::atomic<bool>* cancel_flag, const wire::TravelExtension& limits);
+  // Lets go of children the function did not release, and of an unused continuation.
+  void finish();
+};
+
+// The reply a function writes into, with room of its own for small results.
+struct ReplyBuffer {
+  godwit_reply reply{};
+  alignas(16) std::byte inline_bytes[GODWIT_REPLY_CAPACITY];
+  Buffer spilled;
+  std::size_t limit = 0;
+
+  void prepare(std::size_t limit_bytes) noexcept;
+  [[nodiscard]] Bytes view() const noexcept {
+    return {static_cast<const std::byte*>(reply.data), reply.size};
+  }
+};
+
+}  // namespace godwit::call

@@ -1,0 +1,163 @@
+#include "call/engine.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/cycles.hpp"
+#include "base/fail.hpp"
+
+namespace godwit::call {
+
+Engine::Engine(Scheduler& scheduler, Dialer& dialer, FunctionTable& functions, code::Store* store,
+               Executor* executor, EngineObserver& observer, Options options)
+    : scheduler_(scheduler),
+      dialer_(dialer),
+      functions_(functions),
+      store_(store),
+      executor_(executor),
+      observer_(observer),
+      options_(std::move(options)),
+      wheel_(scheduler.now()),
+      clock_origin_(scheduler.now()),
+      cycle_origin_(cycles()),
+      nodes_(std::make_shared<NodeList>()),
+      self_(std::make_shared<Engine*>(this)) {
+  if (store_ != nullptr) store_->set_events(this);
+}
+
+Engine::~Engine() {
+  if (store_ != nullptr) store_->set_events(nullptr);
+  *self_ = nullptr;
+}
+
+Port& Engine::add_port() {
+  ports_.push_back(std::make_unique<Port>(*this));
+  return *ports_.back();
+}
+
+wire::PeerHello Engine::hello() const {
+  wire::PeerHello hello;
+  hello.credits = options_.credits;
+  hello.serves = store_ != nullptr;
+  hello.name = options_.name;
+  return hello;
+}
+
+void Engine::post(Posted& posted) {
+  if (!inbox_.push(posted)) return;  // whoever found it empty has rung
+  scheduler_.post([self = self_] {
+    if (*self != nullptr) (*self)->drain_inbox();
+  });
+}
+
+void Engine::drain_inbox() {
+  inbox_.drain([this](Posted& posted) { posted.deliver(*this, posted); });
+}
+
+void Engine::shut_down() {
+  shut_down_ = true;
+  drain_inbox();
+  for (OutgoingCall*& slot : live_) {
+    if (slot == nullptr) continue;
+    const bool started = slot->state == OutgoingCall::State::sent;
+    end(*slot, {Ending::node_lost, started, ErrorCode::shutting_down},
+        bytes_of("this process is shutting down"));
+  }
+  for (const auto& port : ports_) {
+    for (const auto& [id, link] : port->links_) port->transport().close(id);
+  }
+}
+
+void Engine::set_nodes(std::shared_ptr<const NodeList> nodes) {
+  const std::lock_guard lock(nodes_mutex_);
+  nodes_ = std::move(nodes);
+}
+
+std::shared_ptr<const NodeList> Engine::nodes() const {
+  const std::lock_guard lock(nodes_mutex_);
+  return nodes_;
+}
+
+bool Engine::send_control(NodeId to, wire::Kind kind, Bytes body) {
+  LinkState* link = peer_of(to).link();
+  if (link == nullptr) return false;
+  wire::Header header;
+  header.kind = kind;
+  Buffer copy = Buffer::copy_of(body);
+  const Bytes view = copy.view();
+  send_message(*link, header, {&view, 1}, std::move(copy), nullptr);
+  return true;
+}
+
+void Engine::connect(NodeId node) {
+  dial(peer_of(node));
+}
+
+std::size_t Engine::links_up() const {
+  std::size_t count = 0;
+  for (const auto& [id, peer] : peers_) count += peer->links.size();
+  return count;
+}
+
+void Engine::send_message(LinkState& link, const wire::Header& header, std::span<const Bytes> parts,
+                          Buffer kept, std::shared_ptr<const void> kept_object) {
+  const std::uint64_t tag = next_tag_++;
+  const fabric::Sent sent = link.port->transport().send(link.id, header, parts, tag);
+  if (sent == fabric::Sent::later) {
+    kept_.emplace(tag, Kept{std::move(kept), std::move(kept_object), nullptr, &link});
+  }
+}
+
+void Engine::on_sent(std::uint64_t tag) {
+  const auto it = kept_.find(tag);
+  if (it == kept_.end()) return;
+  Kept kept = std::move(it->second);
+  kept_.erase(it);
+  let_go(kept);
+}
+
+void Engine::send_or_queue(NodeId to, const wire::Header& header, Buffer body) {
+  Peer& peer = peer_of(to);
+  if (LinkState* link = peer.link(); link != nullptr) {
+    const Bytes view = body.view();
+    send_message(*link, header, {&view, 1}, std::move(body), nullptr);
+    return;
+  }
+  if (peer.queued.size() >= Peer::kMaxQueued) return;
+  peer.queued.push_back({header, std::move(body)});
+  dial(peer);
+}
+
+void Engine::arm_sweep() {
+  if (sweep_armed_) return;
+  sweep_armed_ = true;
+  scheduler_.post_at(scheduler_.now() + std::chrono::seconds(1), [self = self_] {
+    if (*self != nullptr) (*self)->sweep();
+  });
+}
+
+void Engine::sweep() {
+  sweep_armed_ = false;
+  const Time now = scheduler_.now();
+  // A travelling call's own caller gives up by itself; the grace lets a late answer still pass.
+  constexpr auto kGrace = std::chrono::seconds(5);
+  std::vector<IncomingCall*> overdue;
+  for (const auto& [id, call] : travelling_) {
+    if (call->deadline + kGrace < now) overdue.push_back(call);
+  }
+  for (auto& [bundle, parked] : parked_) {
+    parked.calls.for_each([&](IncomingCall& call) {
+      if (call.deadline < now) overdue.push_back(&call);
+    });
+  }
+  for (IncomingCall* call : overdue) {
+    const bool started = call->state == IncomingCall::State::travelling;
+    answer(*call, {Ending::deadline, started, ErrorCode::deadline},
+           bytes_of(started ? "the call was travelling when its deadline passed"
+                            : "the deadline passed while the call waited for its code"),
+           {});
+  }
+  if (!travelling_.empty() || !parked_.empty()) arm_sweep();
+}
+
+}  // namespace godwit::call

@@ -1,0 +1,296 @@
+// The protocol of calls: a state machine between transports below and callers and functions above.
+//
+// Both ends are here, since a node is both: it makes calls (start, cancel) and takes them (accept,
+// run, answer), asks for code and gives it. The verbs live in one file each: links.cpp, start.cpp,
+// reply.cpp, accept.cpp, run.cpp, code_exchange.cpp, travel.cpp; here.cpp is the door of mobile
+// code.
+//
+// Threads: everything is called by the scheduler's owning thread, except post().
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/list.hpp"
+#include "base/scheduler.hpp"
+#include "call/executor.hpp"
+#include "call/incoming.hpp"
+#include "call/link_state.hpp"
+#include "call/outgoing.hpp"
+#include "call/port.hpp"
+#include "code/store/store.hpp"
+#include "wire/call.hpp"
+#include "wire/hello.hpp"
+
+namespace godwit::call {
+
+// Finds a way to a node. Implemented by node/ over the fleet's directory.
+class Dialer {
+ public:
+  struct Dialled {
+    Port* port = nullptr;
+    LinkId link;
+  };
+  virtual ~Dialer() = default;
+  // Starts a link to the node's attempt-th address, counted from 0. not_found: there are no more.
+  [[nodiscard]] virtual Result<Dialled> dial(NodeId node, unsigned attempt) = 0;
+};
+
+// Told about things that happen, by the owning thread; for the fleet, the log and the tests.
+class EngineObserver {
+ public:
+  virtual ~EngineObserver() = default;
+  virtual void on_peer_up(NodeId /*node*/, const wire::PeerHello& /*hello*/) {}
+  virtual void on_peer_down(NodeId /*node*/, const Error& /*why*/) {}
+  // A message of a kind the engine does not handle itself (the fleet's table).
+  virtual void on_other(NodeId /*from*/, const wire::Header& /*header*/, Bytes /*body*/) {}
+  // An inline function kept the polling thread for longer than it should.
+  virtual void on_overrun(const code::Bundle& /*bundle*/, std::uint32_t /*function*/,
+                          Duration /*took*/) {}
+  virtual void on_warning(const std::string& /*text*/) {}
+  // Mobile code logs. Any thread.
+  virtual void on_log(int /*level*/, const std::string& /*bundle*/, std::string_view /*text*/) {}
+};
+
+// Makes bundles on this node, out of IR. Thread-safe; may take long.
+class Builder {
+ public:
+  virtual ~Builder() = default;
+  [[nodiscard]] virtual Result<code::Bundle> build(Bytes ir, std::string_view function,
+                                                   std::string_view signature) = 0;
+};
+
+// The fleet's nodes as mobile code sees them, in order of their names. Immutable.
+struct NodeList {
+  struct Entry {
+    NodeId id;
+    std::string name;
+  };
+  std::vector<Entry> nodes;
+};
+
+class Engine final : public code::StoreEvents {
+ public:
+  struct Options {
+    NodeId self;
+    std::string name;
+    std::uint32_t credits = 256;      // granted on each link
+    std::size_t max_waiting = 65536;  // calls that wait for a link or a credit, per peer
+    std::size_t max_result_bytes = std::size_t{8} << 30;
+    std::uint32_t max_hops = 100'000;
+    std::uint32_t max_fan_out = 4096;  // calls one function may have outstanding
+    Duration reconnect_window = std::chrono::seconds(10);  // for idempotent calls of a lost node
+    Duration inline_overrun = std::chrono::milliseconds(1);
+  };
+  struct Stats {
+    std::uint64_t calls_started = 0, calls_ended = 0, calls_taken = 0, calls_resent = 0;
+    std::uint64_t late_replies = 0, need_code_sent = 0, code_sent = 0, code_bytes_sent = 0;
+    std::uint64_t hops_sent = 0, credits_violated = 0, overruns = 0, protocol_errors = 0;
+  };
+
+  // `store` and `executor` are null in a process that only makes calls.
+  Engine(Scheduler& scheduler, Dialer& dialer, FunctionTable& functions, code::Store* store,
+         Executor* executor, EngineObserver& observer, Options options);
+  ~Engine() override;
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  // A place to plug in a transport; lives as long as the engine.
+  Port& add_port();
+  [[nodiscard]] wire::PeerHello hello() const;
+
+  // --- Making calls ---
+  // Any thread: hands `posted` to the owning thread, which calls its deliver().
+  void post(Posted& posted);
+  // Takes the caller's request; on_end follows, also from inside start() itself. The engine holds a
+  // reference of its own until then.
+  void start(OutgoingCall& call);
+  // Ends a call early, as `cancelled`, and tells its node. A call that has ended is left alone.
+  void cancel(OutgoingCall& call);
+  // Ends every call and forgets every link; nothing can be started afterwards.
+  void shut_down();
+
+  // --- What mobile code sees. Any thread. ---
+  void set_nodes(std::shared_ptr<const NodeList> nodes);
+  [[nodiscard]] std::shared_ptr<const NodeList> nodes() const;
+  void set_builder(Builder* builder) { builder_ = builder; }
+  [[nodiscard]] Builder* builder() const { return builder_; }
+  [[nodiscard]] EngineObserver& observer() { return observer_; }
+
+  // --- Other messages ---
+  // Sends if there is a link; false if not (none is made).
+  bool send_control(NodeId to, wire::Kind kind, Bytes body);
+  // Makes sure there is, or will be, a link.
+  void connect(NodeId node);
+  // Sends a bundle before it is asked for.
+  Status spread(NodeId to, const ContentId& bundle);
+
+  [[nodiscard]] const Options& options() const { return options_; }
+  [[nodiscard]] const Stats& stats() const { return stats_; }
+  [[nodiscard]] Scheduler& scheduler() { return scheduler_; }
+  [[nodiscard]] code::Store* store() { return store_; }
+  [[nodiscard]] Executor* executor() { return executor_; }
+  [[nodiscard]] FunctionTable& functions() { return functions_; }
+  [[nodiscard]] OutgoingPool& pool() { return outgoing_pool_; }
+  [[nodiscard]] std::size_t links_up() const;
+  [[nodiscard]] std::size_t calls_outstanding() const { return wheel_.size(); }
+  [[nodiscard]] std::size_t calls_inside() const { return incoming_pool_.in_use(); }
+
+ private:
+  friend class Port;
+  friend struct CallContext;
+
+  // links.cpp
+  void on_up(Port& port, LinkId link, const fabric::Hello& peer);
+  void on_down(Port& port, LinkId link, const Error& why);
+  Peer& peer_of(NodeId node);
+  void dial(Peer& peer);
+  void dial_failed(Peer& peer, const Error& why);
+  void fail_waiting(Peer& peer);
+  void lose_sent(LinkState& link, const Error& why);
+  void lose_incoming(LinkState& link);
+
+  // start.cpp
+  void drain_inbox();
+  void wait_for_link(Peer& peer, OutgoingCall& call);
+  void pump(Peer& peer);
+  void send_call(LinkState& link, OutgoingCall& call);
+  void arm_deadlines();
+  void deadlines_due();
+
+  // reply.cpp
+  void on_message(LinkState& link, fabric::Message& message);
+  void on_reply(LinkState& link, fabric::Message& message);
+  void on_hop_moved(LinkState& link, const wire::Header& header, Bytes body);
+  void end(OutgoingCall& call, wire::OutcomeWord outcome, Bytes text);
+  void finish_call(OutgoingCall& call);
+  void hurry_transport(OutgoingCall& call);
+  void detach(OutgoingCall& call);
+  [[nodiscard]] OutgoingCall* find(std::uint64_t id);
+
+  // accept.cpp
+  void on_call(LinkState& link, fabric::Message& message);
+  void accept_slowly(LinkState& link, fabric::Message& message, const wire::CallExtensions& named,
+                     code::FunctionSlot* slot);
+  void park(IncomingCall& call);
+  void begin(IncomingCall& call, code::FunctionSlot& slot);
+  void on_cancel(LinkState& link, const wire::Header& header, Bytes body);
+  void cancel_travelling(IncomingCall& call);
+  void on_code(const ContentId& bundle, const Status& status) override;
+
+  // run.cpp
+  void run_inline(LinkState& link, const wire::Header& header, code::FunctionSlot& slot,
+                  Bytes arguments, const wire::TravelExtension* travel);
+  static void run_on_executor(Executor::Job& job);
+  static void deliver_finished(Engine& engine, Posted& posted);
+  void finished(IncomingCall& call);
+  void answer(IncomingCall& call, wire::OutcomeWord outcome, Bytes body, Buffer kept);
+  void send_reply(LinkState& link, std::uint64_t caller_id, std::uint64_t token,
+                  wire::OutcomeWord outcome, Bytes body, Buffer kept);
+  void release(IncomingCall& call);
+  void note_overrun(const code::FunctionSlot& slot, std::uint64_t cycles);
+
+  // code_exchange.cpp
+  void want_code(const ContentId& bundle);
+  void ask_for_code(const ContentId& bundle, LinkState& link);
+  void on_need_code(LinkState& link, Bytes body);
+  void on_have_code(LinkState& link, Bytes body);
+  void on_code_message(LinkState& link, fabric::Message& message);
+  void code_arrived(const ContentId& bundle, Result<code::Bundle> code);
+  void fail_parked(const ContentId& bundle, const Error& error);
+  [[nodiscard]] const code::Bundle* bundle_for(const ContentId& id) const;
+
+  // travel.cpp
+  void travel_on(IncomingCall& call);
+  void send_hop(IncomingCall* intake, const Continuation& continuation, Time deadline,
+                const wire::TravelExtension& travel);
+  void answer_travelled(const wire::TravelExtension& travel, wire::OutcomeWord outcome, Bytes body,
+                        Buffer kept);
+  void on_hop_ended(LinkState& link, fabric::Message& message);
+  static void hop_ended(OutgoingCall& call);
+  void leave_trail(const wire::TravelExtension& travel, NodeId next);
+  [[nodiscard]] NodeId follow_trail(std::uint64_t intake_node, std::uint64_t intake_call) const;
+
+  // Parked and travelling calls have no timer each; a sweep now and then ends the overdue ones.
+  void arm_sweep();
+  void sweep();
+
+  // Sends, keeping `kept` alive for as long as the transport borrows the body.
+  void send_message(LinkState& link, const wire::Header& header, std::span<const Bytes> parts,
+                    Buffer kept, std::shared_ptr<const void> kept_object);
+  void on_sent(std::uint64_t tag);
+  // For a message that must reach a node we may have no link to yet; lost if it cannot be reached.
+  void send_or_queue(NodeId to, const wire::Header& header, Buffer body);
+
+  struct Kept {
+    Buffer buffer;
+    std::shared_ptr<const void> object;
+    OutgoingCall* call = nullptr;
+    LinkState* link = nullptr;
+  };
+  void let_go(Kept& kept);
+  struct Parked {
+    IntrusiveList<IncomingCall, ParkedTag> calls;
+    LinkState* asked = nullptr;
+  };
+  // Where travelling calls went from here, so that a cancel can follow; the oldest are forgotten.
+  struct Crumb {
+    std::uint64_t intake_node = 0, intake_call = 0;
+    NodeId next;
+  };
+  static constexpr std::size_t kTrail = 1024;
+
+  Scheduler& scheduler_;
+  Dialer& dialer_;
+  FunctionTable& functions_;
+  code::Store* store_;
+  Executor* executor_;
+  EngineObserver& observer_;
+  Options options_;
+  Stats stats_;
+
+  std::vector<std::unique_ptr<Port>> ports_;
+  std::unordered_map<NodeId, std::unique_ptr<Peer>> peers_;
+
+  OutgoingPool outgoing_pool_;
+  std::vector<OutgoingCall*> live_;  // by OutgoingCall::index; null when not in the engine
+  std::uint64_t next_sequence_ = 1;
+  DeadlineWheel wheel_;
+  Time wheel_armed_until_{INT64_MAX};
+  bool wheel_armed_ = false;
+  TimerId wheel_timer_;
+
+  IncomingPool incoming_pool_;
+  std::unordered_map<ContentId, Parked> parked_;
+  std::unordered_map<std::uint64_t, IncomingCall*> travelling_;  // by intake id
+  std::uint64_t next_intake_id_ = 1;
+  std::array<Crumb, kTrail> trail_{};
+  std::size_t trail_next_ = 0;
+
+  std::unordered_map<std::uint64_t, Kept> kept_;  // by send tag
+  std::uint64_t next_tag_ = 1;
+
+  CallContext inline_context_;
+  ReplyBuffer inline_reply_;
+
+  // Where real time and the cycle counter stood when the engine was made.
+  Time clock_origin_;
+  std::uint64_t cycle_origin_;
+
+  Inbox<Posted> inbox_;
+  bool shut_down_ = false;
+  mutable std::mutex nodes_mutex_;
+  std::shared_ptr<const NodeList> nodes_;
+  Builder* builder_ = nullptr;
+  bool sweep_armed_ = false;
+  std::shared_ptr<Engine*> self_;  // expired for tasks that outlive the engine
+};
+
+}  // namespace godwit::call

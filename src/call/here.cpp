@@ -1,0 +1,299 @@
+// The door of mobile code: what each verb of godwit_here_v1 does. Runs on the function's threads.
+#include <algorithm>
+#include <utility>
+
+#include "base/fail.hpp"
+#include "call/engine.hpp"
+
+namespace godwit::call {
+namespace {
+
+thread_local std::string last_error_text;  // see last_error()
+
+CallContext& context_of(const godwit_here_v1* here) {
+  return *static_cast<CallContext*>(here->context);
+}
+
+std::int32_t failed(ErrorCode code, std::string text) {
+  last_error_text = std::move(text);
+  return static_cast<std::int32_t>(code);
+}
+std::int32_t failed(const Error& error) {
+  return failed(error.code, error.message);
+}
+
+// --- Looking around -------------------------------------------------------------------------
+
+std::uint64_t self(const godwit_here_v1* here) {
+  return context_of(here).engine->options().self.value;
+}
+
+std::size_t nodes(const godwit_here_v1* here, std::uint64_t* ids, std::size_t capacity) {
+  const auto list = context_of(here).engine->nodes();
+  const std::size_t count = std::min(capacity, list->nodes.size());
+  for (std::size_t i = 0; i < count; ++i) ids[i] = list->nodes[i].id.value;
+  return list->nodes.size();
+}
+
+std::uint64_t find_node(const godwit_here_v1* here, const char* name, std::size_t size) {
+  const auto list = context_of(here).engine->nodes();
+  const std::string_view wanted(name, size);
+  for (const NodeList::Entry& entry : list->nodes) {
+    if (entry.name == wanted) return entry.id.value;
+  }
+  return 0;
+}
+
+void log(const godwit_here_v1* here, std::int32_t level, const char* text, std::size_t size) {
+  CallContext& context = context_of(here);
+  context.engine->observer().on_log(level, context.bundle->name(), {text, size});
+}
+
+std::int64_t remaining_ns(const godwit_here_v1* here) {
+  CallContext& context = context_of(here);
+  return (context.deadline - context.engine->scheduler().now()).count();
+}
+
+std::int32_t cancelled(const godwit_here_v1* here) {
+  const std::atomic<bool>* flag = context_of(here).cancelled;
+  return flag != nullptr && flag->load(std::memory_order_relaxed) ? 1 : 0;
+}
+
+const char* last_error(const godwit_here_v1*) {
+  return last_error_text.c_str();
+}
+
+// --- Calling ----------------------------------------------------------------------------------
+
+Result<FunctionRef*> resolve(CallContext& context, const godwit_function_ref& wanted) {
+  FunctionTable& functions = context.engine->functions();
+  const code::Bundle* bundle = context.bundle;
+  if (wanted.bundle != nullptr) {
+    ContentId id;
+    std::memcpy(id.digest.data(), wanted.bundle, ContentId::kSize);
+    if (id != bundle->id()) bundle = functions.bundle(id);
+    if (bundle == nullptr) {
+      return fail(ErrorCode::unknown_code, "bundle {} was not built here", id.short_hex());
+    }
+  }
+  const std::string_view name(wanted.name, wanted.name_size);
+  const auto index = bundle->find(name);
+  if (!index) {
+    return fail(ErrorCode::unknown_function, "bundle '{}' exports no function '{}'", bundle->name(),
+                name);
+  }
+  return functions.intern(bundle->id(), static_cast<std::uint32_t>(*index),
+                          bundle->functions()[*index].is_idempotent());
+}
+
+Result<Buffer> gather(const godwit_bytes* parts, std::size_t count) {
+  std::size_t size = 0;
+  for (std::size_t i = 0; i < count; ++i) size += parts[i].size;
+  Buffer all = Buffer::allocate(size);
+  if (all.data() == nullptr && size > 0) {
+    return fail(ErrorCode::out_of_memory, "no memory for {} bytes of arguments", size);
+  }
+  std::byte* at = all.data();
+  for (std::size_t i = 0; i < count; ++i) {
+    if (parts[i].size > 0) std::memcpy(at, parts[i].data, parts[i].size);
+    at += parts[i].size;
+  }
+  return all;
+}
+
+void deliver_start(Engine& engine, Posted& posted) {
+  auto& call = *static_cast<OutgoingCall*>(posted.owner);
+  engine.start(call);
+  OutgoingPool::release(call);  // the reference the post held
+}
+
+void deliver_cancel(Engine& engine, Posted& posted) {
+  auto& call = *static_cast<OutgoingCall*>(posted.owner);
+  engine.cancel(call);
+  OutgoingPool::release(call);
+}
+
+void child_ended(OutgoingCall& call) {
+  call.done.store(1, std::memory_order_release);
+  call.done.notify_all();
+}
+
+void abandon(CallContext& context, OutgoingCall& child) {
+  if (child.done.load(std::memory_order_acquire) == 0) {
+    OutgoingPool::add_reference(child);
+    child.cancel_post.owner = &child;
+    child.cancel_post.deliver = &deliver_cancel;
+    context.engine->post(child.cancel_post);
+  }
+  OutgoingPool::release(child);
+}
+
+std::int32_t call(const godwit_here_v1* here, std::uint64_t node,
+                  const godwit_function_ref* function, const godwit_bytes* parts,
+                  std::size_t part_count, std::uint32_t flags, std::uint64_t* handle) {
+  CallContext& context = context_of(here);
+  if (context.travel.hops_left == 0) {
+    return failed(ErrorCode::hop_limit, "this call descends from too many others to make one more");
+  }
+  auto target = resolve(context, *function);
+  if (!target) return failed(target.error());
+  auto arguments = gather(parts, part_count);
+  if (!arguments) return failed(arguments.error());
+
+  const std::lock_guard lock(context.mutex);
+  const std::uint32_t limit = context.engine->options().max_fan_out;
+  if (context.children_alive >= limit) {
+    return failed(ErrorCode::fan_out_limit,
+                  fmt::format("this function has {} calls outstanding, the limit", limit));
+  }
+  OutgoingCall* child = context.engine->pool().acquire();
+  if (child == nullptr)
+    return failed(ErrorCode::overload, "this node has too many calls outstanding");
+  child->node = NodeId{node};
+  child->function = *target;
+  child->deadline = context.deadline;
+  child->spilled_arguments = *std::move(arguments);
+  child->parts[0] = child->spilled_arguments.view();
+  child->part_count = 1;
+  child->has_travel = true;
+  child->travel = {};
+  child->travel.hops_left = context.travel.hops_left - 1;
+  child->on_end = &child_ended;
+  child->start_post.owner = child;
+  child->start_post.deliver = &deliver_start;
+  const bool one_way = (flags & GODWIT_CALL_ONE_WAY) != 0;
+  if (!one_way) {
+    OutgoingPool::add_reference(*child);  // the handle's
+    context.children.push_back(child);
+    ++context.children_alive;
+    *handle = context.children.size();
+  } else if (handle != nullptr) {
+    *handle = 0;
+  }
+  context.engine->post(child->start_post);
+  return 0;
+}
+
+OutgoingCall* child_of(CallContext& context, std::uint64_t handle) {
+  const std::lock_guard lock(context.mutex);
+  return handle >= 1 && handle <= context.children.size() ? context.children[handle - 1] : nullptr;
+}
+
+// Every call has a deadline that the engine keeps, so this wait ends.
+std::int32_t wait(const godwit_here_v1* here, std::uint64_t handle, godwit_outcome* outcome) {
+  CallContext& context = context_of(here);
+  OutgoingCall* child = child_of(context, handle);
+  if (child == nullptr) {
+    return failed(ErrorCode::invalid_argument, fmt::format("no call has the handle {}", handle));
+  }
+  if (child->done.load(std::memory_order_acquire) == 0) {
+    if (!context.may_block) {
+      return failed(ErrorCode::would_block,
+                    "an inline function may not wait: export it without inline_");
+    }
+    if (!context.engine->executor()->begin_blocking()) {
+      return failed(ErrorCode::overload, "too many functions wait on this node already");
+    }
+    child->done.wait(0, std::memory_order_acquire);
+    context.engine->executor()->end_blocking();
+  }
+  outcome->ending = static_cast<std::int32_t>(child->outcome.ending);
+  outcome->reason = static_cast<std::uint32_t>(child->outcome.reason);
+  outcome->may_have_started = child->outcome.may_have_started ? 1 : 0;
+  outcome->data = child->result.data();
+  outcome->size = child->result.size();
+  return 0;
+}
+
+void release(const godwit_here_v1* here, std::uint64_t handle) {
+  CallContext& context = context_of(here);
+  OutgoingCall* child = nullptr;
+  {
+    const std::lock_guard lock(context.mutex);
+    if (handle < 1 || handle > context.children.size()) return;
+    child = std::exchange(context.children[handle - 1], nullptr);
+    if (child == nullptr) return;
+    --context.children_alive;
+  }
+  abandon(context, *child);
+}
+
+std::int32_t continue_at(const godwit_here_v1* here, std::uint64_t node,
+                         const godwit_function_ref* function, const godwit_bytes* parts,
+                         std::size_t part_count) {
+  CallContext& context = context_of(here);
+  auto target = resolve(context, *function);
+  if (!target) return failed(target.error());
+  auto arguments = gather(parts, part_count);
+  if (!arguments) return failed(arguments.error());
+  const std::lock_guard lock(context.mutex);
+  context.continuation = {true, NodeId{node}, *target, *std::move(arguments)};
+  return 0;
+}
+
+// --- Moving and making code -------------------------------------------------------------------
+
+std::int32_t spread(const godwit_here_v1* here, std::uint64_t node, const std::uint8_t* bundle) {
+  CallContext& context = context_of(here);
+  ContentId id = context.bundle->id();
+  if (bundle != nullptr) std::memcpy(id.digest.data(), bundle, ContentId::kSize);
+  Engine& engine = *context.engine;
+  engine.scheduler().post([&engine, node, id] {
+    if (const Status spread = engine.spread(NodeId{node}, id); !spread) {
+      engine.observer().on_warning("spread: " + spread.error().message);
+    }
+  });
+  return 0;
+}
+
+std::int32_t build(const godwit_here_v1* here, const godwit_build_v1* request,
+                   std::uint8_t bundle[32]) {
+  CallContext& context = context_of(here);
+  if (!context.may_block) {
+    return failed(ErrorCode::would_block,
+                  "an inline function may not build code: it takes too long");
+  }
+  Builder* builder = context.engine->builder();
+  if (builder == nullptr) {
+    return failed(ErrorCode::unsupported, "this node has no JIT, so it cannot build code");
+  }
+  auto built = builder->build({static_cast<const std::byte*>(request->ir), request->ir_size},
+                              {request->function, request->function_size},
+                              {request->signature, request->signature_size});
+  if (!built) return failed(built.error());
+  context.engine->functions().add(*built);
+  std::memcpy(bundle, built->id().digest.data(), ContentId::kSize);
+  return 0;
+}
+
+}  // namespace
+
+void CallContext::prepare(Engine& owner, const code::Bundle& code, Time until, bool blocking,
+                          const std::atomic<bool>* cancel_flag,
+                          const wire::TravelExtension& limits) {
+  if (engine != &owner) {
+    table = {sizeof table,     0,           this,   &self,
+             &nodes,           &find_node,  &log,   &remaining_ns,
+             &call::cancelled, &call::call, &wait,  &release,
+             &continue_at,     &spread,     &build, &last_error};
+    engine = &owner;
+  }
+  table.hops_left = limits.hops_left;
+  bundle = &code;
+  deadline = until;
+  may_block = blocking;
+  cancelled = cancel_flag;
+  travel = limits;
+  continuation.set = false;
+}
+
+void CallContext::finish() {
+  if (children.empty()) return;
+  for (OutgoingCall* child : children) {
+    if (child != nullptr) abandon(*this, *child);
+  }
+  children.clear();
+  children_alive = 0;
+}
+
+}  // namespace godwit::call

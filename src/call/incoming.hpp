@@ -1,0 +1,66 @@
+// A call this node was asked to make and has not finished at once: parked until its code is here,
+// queued or running on the executor, or travelling on from here.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/list.hpp"
+#include "call/context.hpp"
+#include "call/executor.hpp"
+#include "call/posted.hpp"
+#include "code/store/store.hpp"
+
+namespace godwit::call {
+
+struct LinkState;
+struct IncomingTag;
+struct ParkedTag;
+
+struct IncomingCall : Executor::Job, ListHook<IncomingTag>, ListHook<ParkedTag> {
+  enum class State : std::uint8_t { parked, running, travelling };
+
+  State state = State::parked;
+  LinkState* link = nullptr;  // null once the link is down: nobody waits for the answer
+  std::uint64_t caller_id = 0;
+  Time deadline;
+  bool has_code = false;  // the caller named the function in full
+  ContentId bundle_id;
+  std::uint32_t function = 0;
+  wire::TravelExtension travel;
+  bool travels = false;  // arrived as a hop: answer its intake, or its origin
+  Buffer body;           // extension and arguments
+  Bytes arguments;
+
+  code::Bundle bundle;  // kept while running: its residence may go
+  code::LibraryUse* library = nullptr;
+  godwit_entry entry = nullptr;
+  std::uint64_t token = 0;
+  std::atomic<bool> cancelled{false};
+  CallContext context;
+  ReplyBuffer reply;
+  std::int32_t status = 0;
+  Posted finished;
+
+  // While travelling: its id here, and where it was last known to be.
+  std::uint64_t intake_id = 0;
+  NodeId whereabouts;
+  OutgoingCall* hop = nullptr;
+};
+
+// Reuses records; used by the owning thread alone.
+class IncomingPool {
+ public:
+  [[nodiscard]] IncomingCall& acquire();
+  void release(IncomingCall& call);
+  [[nodiscard]] std::size_t in_use() const { return in_use_; }
+
+ private:
+  std::vector<std::unique_ptr<IncomingCall>> all_;
+  std::vector<IncomingCall*> free_;
+  std::size_t in_use_ = 0;
+};
+
+}  // namespace godwit::call

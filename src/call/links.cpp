@@ -1,0 +1,192 @@
+// Links coming and going, and what that means for the calls on them.
+#include <algorithm>
+#include <utility>
+
+#include "base/fail.hpp"
+#include "call/engine.hpp"
+
+namespace godwit::call {
+namespace {
+
+constexpr Duration kFirstBackoff = std::chrono::milliseconds(20);
+constexpr Duration kLastBackoff = std::chrono::milliseconds(500);
+constexpr std::uint32_t kMaxCredits = 65536;  // whatever a peer claims to grant
+
+}  // namespace
+
+Peer& Engine::peer_of(NodeId node) {
+  auto& peer = peers_[node];
+  if (peer == nullptr) {
+    peer = std::make_unique<Peer>();
+    peer->id = node;
+  }
+  return *peer;
+}
+
+void Engine::on_up(Port& port, LinkId id, const fabric::Hello& hello) {
+  LinkState& link = port.add(id);
+  auto parsed = wire::parse_peer_hello(hello.blob);
+  if (!parsed) {
+    ++stats_.protocol_errors;
+    observer_.on_warning("closing a link to a peer whose hello makes no sense: " +
+                         parsed.error().message);
+    port.transport().close(id);
+    return;
+  }
+  Peer* dialled = link.peer;
+  Peer& peer = peer_of(hello.node);
+  peer.name = parsed->name;
+  peer.backoff = {};
+  link.peer = &peer;
+  link.up = true;
+  link.credits = std::min(parsed->credits, kMaxCredits);
+  peer.links.push_back(&link);
+  if (dialled == &peer) {
+    peer.dialling = false;
+    peer.attempt = 0;
+  } else if (dialled != nullptr) {
+    dial_failed(*dialled, Error{ErrorCode::unreachable,
+                                fmt::format("{} is not at that address any more: {} answers there",
+                                            dialled->describe(), peer.describe())});
+  }
+  observer_.on_peer_up(peer.id, *parsed);
+  for (QueuedMessage& queued : std::exchange(peer.queued, {})) {
+    send_or_queue(peer.id, queued.header, std::move(queued.body));
+  }
+  pump(peer);
+}
+
+void Engine::on_down(Port& port, LinkId id, const Error& why) {
+  LinkState* link = port.find(id);
+  if (link == nullptr) return;
+  Peer* peer = link->peer;
+  const bool was_up = link->up;
+  link->up = false;
+  if (peer != nullptr) std::erase(peer->links, link);
+
+  // Nothing is borrowed from us any more, and nobody waits for what runs on this link's behalf.
+  for (auto it = kept_.begin(); it != kept_.end();) {
+    if (it->second.link != link) {
+      ++it;
+      continue;
+    }
+    Kept kept = std::move(it->second);
+    it = kept_.erase(it);
+    let_go(kept);
+  }
+  lose_incoming(*link);
+  lose_sent(*link, why);
+  for (auto& [bundle, parked] : parked_) {
+    if (parked.asked == link) parked.asked = nullptr;
+  }
+  port.remove(id);
+
+  if (peer == nullptr) return;
+  if (!was_up) {
+    dial_failed(*peer, why);
+    return;
+  }
+  if (peer->links.empty()) observer_.on_peer_down(peer->id, why);
+  if (!peer->waiting.empty()) pump(*peer);
+}
+
+void Engine::lose_sent(LinkState& link, const Error& why) {
+  Peer& peer = *link.peer;
+  const Time now = scheduler_.now();
+  while (!link.sent.empty()) {
+    OutgoingCall& call = link.sent.pop_front();
+    call.link = nullptr;
+    const bool again =
+        call.function->idempotent && !call.is_hop && !shut_down_ && now < call.deadline;
+    if (!again) {
+      end(call, {Ending::node_lost, true, ErrorCode::node_lost},
+          bytes_of(fmt::format("the link to {} broke: {}", peer.describe(), why.message)));
+      continue;
+    }
+    ++stats_.calls_resent;
+    if (!call.lost_once) {
+      call.lost_once = true;
+      call.retry_until = std::min(call.deadline, now + options_.reconnect_window);
+    }
+    call.state = OutgoingCall::State::waiting;
+    peer.waiting.push_back(call);
+  }
+}
+
+void Engine::lose_incoming(LinkState& link) {
+  std::vector<ContentId> orphaned;
+  link.incoming.for_each([&](IncomingCall& call) {
+    call.link->incoming.remove(call);
+    call.link = nullptr;
+    call.cancelled.store(true, std::memory_order_relaxed);
+    if (call.state == IncomingCall::State::parked) {
+      orphaned.push_back(call.bundle_id);
+      release(call);
+    } else if (call.state == IncomingCall::State::travelling) {
+      cancel_travelling(call);
+      release(call);
+    }
+  });
+  link.incoming_count = 0;
+  for (const ContentId& bundle : orphaned) {
+    if (const auto it = parked_.find(bundle); it != parked_.end()) {
+      if (it->second.asked == &link) it->second.asked = nullptr;
+      if (it->second.calls.empty()) {
+        parked_.erase(it);
+      } else {
+        want_code(bundle);
+      }
+    }
+  }
+}
+
+void Engine::dial(Peer& peer) {
+  if (peer.dialling || peer.link() != nullptr || shut_down_) return;
+  auto dialled = dialer_.dial(peer.id, peer.attempt);
+  if (!dialled) {
+    dial_failed(peer, dialled.error());
+    return;
+  }
+  peer.dialling = true;
+  dialled->port->add(dialled->link).peer = &peer;
+}
+
+void Engine::dial_failed(Peer& peer, const Error& why) {
+  peer.dialling = false;
+  const bool no_more_addresses = why.code == ErrorCode::not_found;
+  if (!no_more_addresses || peer.attempt == 0) peer.last_error = why;
+  if (!no_more_addresses) {
+    ++peer.attempt;
+    dial(peer);
+    return;
+  }
+  peer.attempt = 0;
+  if (peer.link() == nullptr) fail_waiting(peer);
+}
+
+// Calls that were lost on the way and may run again wait for the node to come back; the others have
+// provably not started, and say so.
+void Engine::fail_waiting(Peer& peer) {
+  const Time now = scheduler_.now();
+  peer.queued.clear();
+  std::vector<OutgoingCall*> given_up;
+  peer.waiting.for_each([&](OutgoingCall& call) {
+    if (!call.lost_once || now >= call.retry_until) given_up.push_back(&call);
+  });
+  const std::string text =
+      fmt::format("cannot reach {}: {}", peer.describe(), peer.last_error.message);
+  for (OutgoingCall* call : given_up) {
+    end(*call, {Ending::node_lost, call->lost_once, ErrorCode::unreachable}, bytes_of(text));
+  }
+  if (peer.waiting.empty() || peer.retry_armed) return;
+  peer.backoff = std::clamp(peer.backoff * 2, kFirstBackoff, kLastBackoff);
+  peer.retry_armed = true;
+  scheduler_.post_at(now + peer.backoff, [self = self_, node = peer.id] {
+    if (*self == nullptr) return;
+    Peer& again = (*self)->peer_of(node);
+    again.retry_armed = false;
+    (*self)->dial(again);
+  });
+}
+
+}  // namespace godwit::call

@@ -1,0 +1,144 @@
+// Answers arriving, and calls ending.
+#include <utility>
+
+#include "base/fail.hpp"
+#include "call/engine.hpp"
+
+namespace godwit::call {
+namespace {
+
+constexpr std::uint64_t kIndexMask = OutgoingPool::kMaxCalls - 1;
+
+// Keeps a result, or a failure's words, with the call.
+void keep_text(OutgoingCall& call, Bytes text) {
+  if (text.size() > call.inline_result.size()) {
+    call.large_result = Buffer::copy_of(text);
+    call.result = call.large_result.view();
+    return;
+  }
+  std::memcpy(call.inline_result.data(), text.data(), text.size());
+  call.result = {call.inline_result.data(), text.size()};
+}
+
+}  // namespace
+
+void Engine::on_message(LinkState& link, fabric::Message& message) {
+  const wire::Header& header = message.header();
+  switch (header.kind) {
+    case wire::Kind::call: return on_call(link, message);
+    case wire::Kind::reply: return on_reply(link, message);
+    case wire::Kind::cancel: return on_cancel(link, header, message.body());
+    case wire::Kind::need_code: return on_need_code(link, message.body());
+    case wire::Kind::code: return on_code_message(link, message);
+    case wire::Kind::have_code: return on_have_code(link, message.body());
+    case wire::Kind::hop_moved: return on_hop_moved(link, header, message.body());
+    case wire::Kind::hop_ended: return on_hop_ended(link, message);
+    default: observer_.on_other(link.peer->id, header, message.body());
+  }
+}
+
+OutgoingCall* Engine::find(std::uint64_t id) {
+  const std::uint64_t index = id & kIndexMask;
+  if (index >= live_.size()) return nullptr;
+  OutgoingCall* call = live_[index];
+  return call != nullptr && call->id == id ? call : nullptr;
+}
+
+void Engine::on_reply(LinkState& link, fabric::Message& message) {
+  const wire::Header& header = message.header();
+  if ((header.flags & wire::kDirect) == 0) ++link.credits;
+  OutgoingCall* call = find(header.id);
+  if (call == nullptr) {
+    ++stats_.late_replies;
+    if (!link.peer->waiting.empty()) pump(*link.peer);
+    return;
+  }
+  const FunctionRef& function = *call->function;
+  if (call->link == &link && header.subject != 0) {
+    if (function.index >= link.tokens.size()) link.tokens.resize(function.index + 16, 0);
+    link.tokens[function.index] = header.subject;
+  }
+  if ((header.flags & wire::kAnswered) != 0) return;  // the answer itself is on another link
+
+  const wire::OutcomeWord outcome = wire::unpack_outcome(header.aux);
+  const bool stale_token = outcome.ending == Ending::rejected &&
+                           outcome.reason == ErrorCode::unknown_code && call->sent_by_token &&
+                           call->link == &link;
+  if (stale_token) {  // the node evicted the code since: name it in full
+    link.tokens[function.index] = 0;
+    link.sent.remove(*call);
+    call->link = nullptr;
+    send_call(link, *call);
+    return;
+  }
+  if (message.body_discarded()) {
+    end(*call, {Ending::rejected, true, ErrorCode::too_large},
+        bytes_of("the result is larger than this process accepts"));
+    return;
+  }
+  call->outcome = outcome;
+  if (message.body().size() > call->inline_result.size()) {
+    call->large_result = message.take_body();
+    call->result = call->large_result.view();
+  } else {
+    keep_text(*call, message.body());
+  }
+  finish_call(*call);
+  if (!link.peer->waiting.empty()) pump(*link.peer);
+}
+
+void Engine::end(OutgoingCall& call, wire::OutcomeWord outcome, Bytes text) {
+  call.outcome = outcome;
+  keep_text(call, text);
+  finish_call(call);
+}
+
+void Engine::finish_call(OutgoingCall& call) {
+  wheel_.remove(call);
+  detach(call);
+  live_[call.index] = nullptr;
+  call.state = OutgoingCall::State::ended;
+  ++stats_.calls_ended;
+  if (call.borrowed) return hurry_transport(call);
+  if (call.on_end != nullptr) call.on_end(call);
+  OutgoingPool::release(call);
+}
+
+// The call has ended, but a slow link still reads its arguments. The caller gets them back when the
+// link is done with them, at the latest when the link is given up.
+void Engine::hurry_transport(OutgoingCall& call) {
+  constexpr auto kGrace = std::chrono::seconds(2);
+  for (const auto& [tag, kept] : kept_) {
+    if (kept.call != &call) continue;
+    scheduler_.post_at(scheduler_.now() + kGrace, [self = self_, slow = tag] {
+      if (*self == nullptr) return;
+      const auto it = (*self)->kept_.find(slow);
+      if (it == (*self)->kept_.end()) return;
+      LinkState& link = *it->second.link;
+      link.port->transport().close(link.id);
+    });
+  }
+}
+
+void Engine::let_go(Kept& kept) {
+  OutgoingCall* call = std::exchange(kept.call, nullptr);
+  if (call == nullptr) return;
+  call->borrowed = false;
+  if (call->state == OutgoingCall::State::ended) {
+    if (call->on_end != nullptr) call->on_end(*call);
+    OutgoingPool::release(*call);  // the engine's reference, kept since finish_call()
+  }
+  OutgoingPool::release(*call);
+}
+
+void Engine::detach(OutgoingCall& call) {
+  if (!static_cast<ListHook<OutgoingTag>&>(call).linked()) return;
+  if (call.link != nullptr) {
+    call.link->sent.remove(call);
+    call.link = nullptr;
+  } else {
+    peer_of(call.node).waiting.remove(call);
+  }
+}
+
+}  // namespace godwit::call

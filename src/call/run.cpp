@@ -1,0 +1,178 @@
+// Running functions, and sending their answers.
+#include <utility>
+
+#include "base/cycles.hpp"
+#include "base/fail.hpp"
+#include "call/engine.hpp"
+
+namespace godwit::call {
+namespace {
+
+// How an entry's status and reply read as an outcome. Not for GODWIT_CONTINUE.
+wire::OutcomeWord outcome_of(std::int32_t status) {
+  switch (status) {
+    case GODWIT_OK: return {Ending::ok, true, ErrorCode::none};
+    case GODWIT_BAD_ARGS: return {Ending::rejected, false, ErrorCode::invalid_argument};
+    default: return {Ending::app_error, true, ErrorCode::app_error};
+  }
+}
+
+void* reserve_reply(godwit_reply* reply, std::size_t size) {
+  auto* buffer = reinterpret_cast<ReplyBuffer*>(reply);
+  if (size <= reply->capacity) return reply->data;
+  if (size > buffer->limit) return nullptr;
+  Buffer larger = Buffer::allocate(size);
+  if (larger.data() == nullptr) return nullptr;
+  buffer->spilled = std::move(larger);
+  reply->data = buffer->spilled.data();
+  reply->capacity = size;
+  return reply->data;
+}
+
+}  // namespace
+
+void ReplyBuffer::prepare(std::size_t limit_bytes) noexcept {
+  static_assert(offsetof(ReplyBuffer, reply) == 0, "reserve_reply() goes from the reply to us");
+  limit = limit_bytes;
+  spilled.reset();
+  reply.data = inline_bytes;
+  reply.capacity = sizeof inline_bytes;
+  reply.size = 0;
+  reply.reserve = &reserve_reply;
+}
+
+void Engine::run_inline(LinkState& link, const wire::Header& header, code::FunctionSlot& slot,
+                        Bytes arguments, const wire::TravelExtension* travel) {
+  const std::uint64_t token = store_->token_of(slot);
+  code::LibraryUse& library = store_->enter(slot);
+  const Time deadline = scheduler_.now() + std::chrono::milliseconds(header.aux);
+  wire::TravelExtension limits;
+  if (travel != nullptr) {
+    limits = *travel;
+  } else {
+    limits.hops_left = options_.max_hops;
+  }
+  inline_context_.prepare(*this, slot.residence->bundle, deadline, false, nullptr, limits);
+  inline_reply_.prepare(options_.max_result_bytes);
+
+  const std::uint64_t before = cycles();
+  const std::int32_t status =
+      slot.entry(&inline_context_.table, arguments.data(), arguments.size(), &inline_reply_.reply);
+  note_overrun(slot, cycles() - before);
+  inline_context_.finish();
+  const bool hop = travel != nullptr && travel->intake_node != 0;
+  const bool goes_on = status == GODWIT_CONTINUE && inline_context_.continuation.set;
+  if (goes_on || hop) {
+    // Rare enough to take the general path: a record that can outlive this handler.
+    IncomingCall& call = incoming_pool_.acquire();
+    call.state = IncomingCall::State::running;
+    call.link = &link;
+    call.caller_id = header.id;
+    call.deadline = deadline;
+    call.travel = limits;
+    call.travels = hop;
+    call.token = token;
+    call.library = &library;
+    call.status = status;
+    call.context.continuation = std::move(inline_context_.continuation);
+    call.reply.prepare(options_.max_result_bytes);
+    if (inline_reply_.reply.size <= sizeof call.reply.inline_bytes) {
+      std::memcpy(call.reply.inline_bytes, inline_reply_.reply.data, inline_reply_.reply.size);
+    } else {
+      call.reply.spilled = std::move(inline_reply_.spilled);
+      call.reply.reply.data = call.reply.spilled.data();
+    }
+    call.reply.reply.size = inline_reply_.reply.size;
+    link.incoming.push_back(call);
+    ++link.incoming_count;
+    finished(call);
+    return;
+  }
+  store_->leave(library);
+  send_reply(link, header.id, token, outcome_of(status), inline_reply_.view(),
+             std::move(inline_reply_.spilled));
+}
+
+void Engine::note_overrun(const code::FunctionSlot& slot, std::uint64_t taken) {
+  // No machine we run on counts more than a few billion a second, so a small count needs no clock.
+  constexpr std::uint64_t kSurelyShort = 20'000;
+  if (taken < kSurelyShort) [[likely]]
+    return;
+  const std::uint64_t now_cycles = cycles();
+  const Time now = scheduler_.now();
+  const double ns_per_cycle = static_cast<double>((now - clock_origin_).count()) /
+                              static_cast<double>(now_cycles - cycle_origin_);
+  const Duration took(static_cast<std::int64_t>(static_cast<double>(taken) * ns_per_cycle));
+  if (took < options_.inline_overrun) return;
+  ++stats_.overruns;
+  observer_.on_overrun(slot.residence->bundle, slot.function, took);
+}
+
+void Engine::run_on_executor(Executor::Job& job) {
+  auto& call = static_cast<IncomingCall&>(job);
+  Engine& engine = *call.context.engine;
+  call.status = call.entry(&call.context.table, call.arguments.data(), call.arguments.size(),
+                           &call.reply.reply);
+  engine.post(call.finished);
+}
+
+void Engine::deliver_finished(Engine& engine, Posted& posted) {
+  engine.finished(*static_cast<IncomingCall*>(posted.owner));
+}
+
+void Engine::finished(IncomingCall& call) {
+  call.context.finish();
+  store_->leave(*call.library);
+  call.library = nullptr;
+  if (call.status == GODWIT_CONTINUE) {
+    if (call.context.continuation.set) return travel_on(call);
+    answer(call, {Ending::app_error, true, ErrorCode::app_error},
+           bytes_of("the function asked to continue, but did not say where"), {});
+    return;
+  }
+  answer(call, outcome_of(call.status), call.reply.view(), std::move(call.reply.spilled));
+}
+
+void Engine::answer(IncomingCall& call, wire::OutcomeWord outcome, Bytes body, Buffer kept) {
+  if (call.travels) {
+    const wire::TravelExtension travel = call.travel;
+    answer_travelled(travel, outcome, body, std::move(kept));
+    if (call.link != nullptr) {
+      wire::Header moved;
+      moved.kind = wire::Kind::hop_moved;
+      moved.id = call.caller_id;
+      moved.subject = call.token;
+      send_message(*call.link, moved, {}, {}, nullptr);
+    }
+  } else if (call.link != nullptr) {
+    send_reply(*call.link, call.caller_id, call.token, outcome, body, std::move(kept));
+  }
+  release(call);
+}
+
+void Engine::send_reply(LinkState& link, std::uint64_t caller_id, std::uint64_t token,
+                        wire::OutcomeWord outcome, Bytes body, Buffer kept) {
+  wire::Header header;
+  header.kind = wire::Kind::reply;
+  header.id = caller_id;
+  header.subject = token;
+  header.aux = wire::pack(outcome);
+  // A body that is neither small nor ours to keep (an inline buffer) always fits `now`.
+  send_message(link, header, {&body, 1}, std::move(kept), nullptr);
+}
+
+void Engine::release(IncomingCall& call) {
+  if (static_cast<ListHook<ParkedTag>&>(call).linked()) {
+    const auto it = parked_.find(call.bundle_id);
+    it->second.calls.remove(call);
+    if (it->second.calls.empty()) parked_.erase(it);
+  }
+  if (call.link != nullptr) {
+    call.link->incoming.remove(call);
+    --call.link->incoming_count;
+  }
+  if (call.intake_id != 0) travelling_.erase(call.intake_id);
+  incoming_pool_.release(call);
+}
+
+}  // namespace godwit::call

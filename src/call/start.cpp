@@ -1,0 +1,179 @@
+// Making a call: from the caller's request to the message on the link.
+#include <algorithm>
+#include <utility>
+
+#include "base/fail.hpp"
+#include "call/engine.hpp"
+
+namespace godwit::call {
+namespace {
+
+constexpr unsigned kIndexBits = 20;
+static_assert(OutgoingPool::kMaxCalls == std::size_t{1} << kIndexBits);
+
+// Rounded up, so that a call with time left never travels with none.
+std::uint32_t remaining_ms(Time deadline, Time now) {
+  const auto left_ns = std::max<std::int64_t>((deadline - now).count(), 0);
+  return static_cast<std::uint32_t>(
+      std::min<std::int64_t>((left_ns + 999'999) / 1'000'000, UINT32_MAX));
+}
+
+}  // namespace
+
+void Engine::start(OutgoingCall& call) {
+  OutgoingPool::add_reference(call);
+  if (call.index >= live_.size()) live_.resize(call.index + 64, nullptr);
+  live_[call.index] = &call;
+  call.id = (next_sequence_++ << kIndexBits) | call.index;
+  call.state = OutgoingCall::State::waiting;
+  ++stats_.calls_started;
+  wheel_.add(call);
+  if (const Time due = DeadlineWheel::due_tick(call.deadline);
+      !wheel_armed_ || due < wheel_armed_until_) {
+    wheel_armed_until_ = due;
+    arm_deadlines();
+  }
+  if (shut_down_) {
+    end(call, {Ending::rejected, false, ErrorCode::shutting_down},
+        bytes_of("this process is shutting down"));
+    return;
+  }
+  Peer& peer = peer_of(call.node);
+  if (LinkState* link = peer.link(); link != nullptr && link->credits > 0 && peer.waiting.empty()) {
+    send_call(*link, call);
+  } else {
+    wait_for_link(peer, call);
+  }
+}
+
+void Engine::wait_for_link(Peer& peer, OutgoingCall& call) {
+  if (peer.waiting.size() >= options_.max_waiting) {
+    end(call, {Ending::rejected, false, ErrorCode::overload},
+        bytes_of(fmt::format("{} calls wait for {} already; let some of them end first",
+                             peer.waiting.size(), peer.describe())));
+    return;
+  }
+  call.state = OutgoingCall::State::waiting;
+  peer.waiting.push_back(call);
+  if (peer.link() == nullptr) dial(peer);
+}
+
+void Engine::pump(Peer& peer) {
+  while (!peer.waiting.empty()) {
+    LinkState* link = peer.link();
+    if (link == nullptr) {
+      dial(peer);
+      return;
+    }
+    if (link->credits == 0) return;
+    send_call(*link, peer.waiting.pop_front());
+  }
+}
+
+void Engine::send_call(LinkState& link, OutgoingCall& call) {
+  const FunctionRef& function = *call.function;
+  const std::uint64_t token = function.index < link.tokens.size() ? link.tokens[function.index] : 0;
+
+  wire::Header header;
+  header.kind = wire::Kind::call;
+  header.flags = function.idempotent ? wire::kIdempotent : std::uint8_t{0};
+  header.id = call.id;
+  header.subject = token;
+  header.aux = remaining_ms(call.deadline, scheduler_.now());
+
+  wire::ExtensionWriter extension;
+  if (token == 0) {
+    wire::CodeExtension code;
+    code.function = function.function;
+    code.bundle = function.bundle;
+    extension.add(code);
+  }
+  if (call.has_travel) extension.add(call.travel);
+  header.extension_size = static_cast<std::uint16_t>(extension.view().size());
+
+  std::array<Bytes, OutgoingCall::kMaxParts + 1> parts;
+  std::size_t count = 0;
+  if (header.extension_size > 0) parts[count++] = extension.view();
+  for (std::size_t i = 0; i < call.part_count; ++i) parts[count++] = call.parts[i];
+
+  // Borrowed parts must outlive the stack; a large message therefore brings its extension along.
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < count; ++i) bytes += parts[i].size();
+  Buffer kept_extension;
+  fabric::Transport& transport = link.port->transport();
+  if (header.extension_size > 0 && bytes > transport.small_limit()) {
+    kept_extension = Buffer::copy_of(extension.view());
+    parts[0] = kept_extension.view();
+  }
+
+  --link.credits;
+  call.state = OutgoingCall::State::sent;
+  call.sent_by_token = token != 0;
+  call.link = &link;
+  link.sent.push_back(call);
+  const std::uint64_t tag = next_tag_++;
+  switch (transport.send(link.id, header, {parts.data(), count}, tag)) {
+    case fabric::Sent::now: break;
+    case fabric::Sent::later:
+      OutgoingPool::add_reference(call);
+      call.borrowed = true;
+      kept_.emplace(tag, Kept{std::move(kept_extension), nullptr, &call, &link});
+      break;
+    case fabric::Sent::down: {
+      // on_down is on its way, but this call has certainly not left: it may take the next link.
+      link.sent.remove(call);
+      call.link = nullptr;
+      link.up = false;
+      std::erase(link.peer->links, &link);
+      wait_for_link(*link.peer, call);
+      break;
+    }
+  }
+}
+
+void Engine::cancel(OutgoingCall& call) {
+  if (call.index >= live_.size() || live_[call.index] != &call) return;
+  const bool sent = call.state == OutgoingCall::State::sent;
+  if (sent && call.link != nullptr && call.link->up) {
+    wire::Header header;
+    header.kind = wire::Kind::cancel;
+    header.id = call.id;
+    send_message(*call.link, header, {}, {}, nullptr);
+  }
+  end(call, {Ending::cancelled, sent || call.lost_once, ErrorCode::cancelled},
+      bytes_of("the caller cancelled the call"));
+}
+
+void Engine::arm_deadlines() {
+  if (wheel_armed_) scheduler_.cancel(wheel_timer_);
+  wheel_armed_ = true;
+  wheel_timer_ = scheduler_.post_at(wheel_armed_until_, [self = self_] {
+    if (*self != nullptr) (*self)->deadlines_due();
+  });
+}
+
+void Engine::deadlines_due() {
+  const Time now = scheduler_.now();
+  wheel_.expire(now, [this](DeadlineHook& hook) {
+    auto& call = static_cast<OutgoingCall&>(hook);
+    const bool sent = call.state == OutgoingCall::State::sent;
+    const std::string where = peer_of(call.node).describe();
+    if (sent && call.link != nullptr && call.link->up) {
+      wire::Header header;
+      header.kind = wire::Kind::cancel;
+      header.id = call.id;
+      send_message(*call.link, header, {}, {}, nullptr);
+    }
+    end(call, {Ending::deadline, sent || call.lost_once, ErrorCode::deadline},
+        bytes_of(fmt::format("the deadline passed {} {}",
+                             sent ? "before an answer came from" : "while waiting to reach",
+                             where)));
+  });
+  wheel_armed_ = false;
+  if (const auto next = wheel_.next()) {
+    wheel_armed_until_ = std::max(*next, now + Duration(DeadlineWheel::kTickNs));
+    arm_deadlines();
+  }
+}
+
+}  // namespace godwit::call

@@ -1,0 +1,109 @@
+// What the tests of the JIT share: test bitcode, a Jit, calls into what it loaded.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <array>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "code/jit/jit.hpp"
+
+namespace godwit::code::jit {
+
+// testdata/NAME.cpp as bitcode.
+inline std::string test_bitcode(const std::string& name) {
+  std::ifstream file(std::string(GODWIT_JIT_TESTDATA) + "/" + name + ".bc", std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_FALSE(bytes.empty()) << "no bitcode " << name;
+  return bytes;
+}
+
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "godwit-jit-XXXXXX").string();
+    EXPECT_NE(mkdtemp(pattern.data()), nullptr);
+    path_ = pattern;
+  }
+  ~TemporaryDirectory() { std::filesystem::remove_all(path_); }
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] std::vector<std::filesystem::path> files() const {
+    std::vector<std::filesystem::path> files;
+    for (const auto& entry : std::filesystem::directory_iterator(path_)) {
+      files.push_back(entry.path());
+    }
+    return files;
+  }
+
+ private:
+  std::string path_;
+};
+
+inline std::unique_ptr<Jit> open_or_fail(const JitOptions& options = {}) {
+  auto jit = open_jit(options);
+  EXPECT_TRUE(jit.has_value()) << jit.error().message;
+  return jit ? *std::move(jit) : nullptr;
+}
+
+inline Result<std::unique_ptr<Library>> try_load(Jit& jit, const std::string& bitcode, Tier tier,
+                                                 std::vector<std::string> needs = {}) {
+  return jit.load({.slice = ContentId::of(bytes_of(bitcode)),
+                   .code = bytes_of(bitcode),
+                   .name = "test",
+                   .needs = std::move(needs),
+                   .tier = tier});
+}
+
+inline std::unique_ptr<Library> load_or_fail(Jit& jit, const std::string& name, Tier tier) {
+  auto library = try_load(jit, test_bitcode(name), tier);
+  EXPECT_TRUE(library.has_value()) << library.error().message;
+  return library ? *std::move(library) : nullptr;
+}
+
+struct Answer {
+  std::int32_t status = -1;
+  std::string bytes;
+  [[nodiscard]] std::uint64_t word() const {
+    std::uint64_t value = 0;
+    EXPECT_EQ(bytes.size(), sizeof value);
+    std::memcpy(&value, bytes.data(), std::min(bytes.size(), sizeof value));
+    return value;
+  }
+};
+
+// Calls an entry with a blob of arguments.
+inline Answer call_blob(const Library& library, std::string_view symbol, Bytes arguments) {
+  const godwit_entry entry = library.entry(symbol);
+  EXPECT_NE(entry, nullptr) << symbol;
+  if (entry == nullptr) return {};
+  alignas(16) std::array<char, GODWIT_REPLY_CAPACITY> room{};
+  godwit_reply reply{room.data(), room.size(), 0, nullptr};
+  const std::int32_t status = entry(nullptr, arguments.data(), arguments.size(), &reply);
+  return {status, {static_cast<const char*>(reply.data), reply.size}};
+}
+
+inline std::uint64_t as_word(std::uint64_t value) {
+  return value;
+}
+inline std::uint64_t as_word(const void* pointer) {
+  return reinterpret_cast<std::uint64_t>(pointer);
+}
+
+// Calls an entry of testdata/ with words.
+template <class... Words>
+Answer call(const Library& library, std::string_view symbol, Words... words) {
+  alignas(16) const std::array<std::uint64_t, sizeof...(Words) + 1> blob{as_word(words)..., 0};
+  return call_blob(library, symbol, std::as_bytes(std::span(blob.data(), sizeof...(Words))));
+}
+
+}  // namespace godwit::code::jit

@@ -1,0 +1,189 @@
+// Loading: what is accepted, what is refused and how, and that unloading gives everything back.
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <random>
+#include <thread>
+
+#include "code/jit/jit_fixture.hpp"
+
+namespace godwit::code::jit {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+TEST(JitLoad, RunsAFunctionInBothTiers) {
+  auto jit = open_or_fail();
+  for (const Tier tier : {Tier::fast, Tier::optimised}) {
+    const auto library = load_or_fail(*jit, "add", tier);
+    EXPECT_EQ(call(*library, "add", 40, 2).word(), 42U);
+    EXPECT_EQ(library->entry("subtract"), nullptr);
+    EXPECT_EQ(library->entry("malloc"), nullptr) << "symbols of the process are no entries";
+    EXPECT_GE(library->memory_bytes(), 4096U);
+    EXPECT_FALSE(library->pinned());
+  }
+}
+
+TEST(JitLoad, KeepsLibrariesWithTheSameSymbolsApart) {
+  auto jit = open_or_fail();
+  const auto one = load_or_fail(*jit, "twin_1", Tier::fast);
+  const auto two = load_or_fail(*jit, "twin_2", Tier::optimised);
+  EXPECT_EQ(call(*one, "ask").word(), 1U);
+  EXPECT_EQ(call(*two, "ask").word(), 2U);
+}
+
+TEST(JitLoad, NamesBothMachinesWhenBitcodeIsForAnother) {
+  auto jit = open_or_fail();
+  const auto library = try_load(*jit, test_bitcode("add_aarch64"), Tier::fast);
+  ASSERT_FALSE(library);
+  EXPECT_EQ(library.error().code, ErrorCode::no_slice);
+  EXPECT_THAT(library.error().message, AllOf(HasSubstr("aarch64"), HasSubstr(jit->info().arch)));
+}
+
+TEST(JitLoad, NamesEverySymbolThatIsMissing) {
+  auto jit = open_or_fail();
+  const auto library = try_load(*jit, test_bitcode("imports"), Tier::fast);
+  ASSERT_FALSE(library);
+  EXPECT_EQ(library.error().code, ErrorCode::missing_symbol);
+  EXPECT_THAT(library.error().message,
+              AllOf(HasSubstr("godwit_no_such_function"), HasSubstr("godwit_no_such_other")));
+}
+
+TEST(JitLoad, OpensTheLibrariesTheBundleNeeds) {
+  auto jit = open_or_fail();
+  const auto library = try_load(*jit, test_bitcode("zlib"), Tier::fast, {"libz.so.1"});
+  ASSERT_TRUE(library) << library.error().message;
+  EXPECT_EQ(call(**library, "checksum").word(), 0x7bc12e2bU);
+}
+
+TEST(JitLoad, NamesALibraryThatIsMissing) {
+  auto jit = open_or_fail();
+  for (const std::string soname : {"libgodwit-none.so.7", "/tmp/evil.so", ""}) {
+    const auto library = try_load(*jit, test_bitcode("add"), Tier::fast, {soname});
+    ASSERT_FALSE(library);
+    EXPECT_EQ(library.error().code, ErrorCode::missing_library);
+    EXPECT_THAT(library.error().message, HasSubstr(soname));
+  }
+}
+
+TEST(JitLoad, RefusesNativeCodeAndRubbish) {
+  auto jit = open_or_fail();
+  EXPECT_EQ(try_load(*jit, test_bitcode("add"), Tier::native).error().code,
+            ErrorCode::invalid_argument);
+  EXPECT_EQ(try_load(*jit, "", Tier::fast).error().code, ErrorCode::corrupt_code);
+  EXPECT_EQ(try_load(*jit,
+                     "\x7f"
+                     "ELF and so on",
+                     Tier::fast)
+                .error()
+                .code,
+            ErrorCode::corrupt_code);
+}
+
+TEST(JitLoad, RefusesTruncatedBitcode) {
+  auto jit = open_or_fail();
+  const std::string whole = test_bitcode("objects");
+  for (std::size_t part = 1; part <= 16; ++part) {
+    const auto library = try_load(*jit, whole.substr(0, whole.size() * part / 17), Tier::fast);
+    ASSERT_FALSE(library) << part;
+    EXPECT_EQ(library.error().code, ErrorCode::corrupt_code) << library.error().message;
+  }
+}
+
+// A flip may hit padding or a name, and then the module is as good as before; what must not happen
+// is a crash, an exit or an error of another kind.
+TEST(JitLoad, SurvivesCorruptBitcode) {
+  auto jit = open_or_fail();
+  const std::string whole = test_bitcode("objects");
+  std::mt19937 random(7);
+  int refused = 0;
+  for (int round = 0; round < 40; ++round) {
+    std::string damaged = whole;
+    for (int flip = 0; flip < 8; ++flip) {
+      damaged[random() % damaged.size()] ^= static_cast<char>(1U << (random() % 8));
+    }
+    const auto verdict = jit->stateful(bytes_of(damaged));
+    if (verdict) continue;
+    ++refused;
+    EXPECT_THAT(verdict.error().code, testing::AnyOf(ErrorCode::corrupt_code, ErrorCode::no_slice))
+        << verdict.error().message;
+  }
+  EXPECT_GE(refused, 30);
+}
+
+TEST(JitLoad, TellsWhichCodeHasState) {
+  auto jit = open_or_fail();
+  for (const std::string name : {"add", "dot", "objects"}) {
+    EXPECT_FALSE(jit->stateful(bytes_of(test_bitcode(name))).value()) << name;
+  }
+  for (const std::string name : {"twin_1", "lifetime", "threads", "bad_start"}) {
+    EXPECT_TRUE(jit->stateful(bytes_of(test_bitcode(name))).value()) << name;
+  }
+}
+
+TEST(JitLoad, LoadsFromSeveralThreadsAtOnce) {
+  auto jit = open_or_fail();
+  std::vector<std::thread> threads;
+  for (std::uint64_t id = 0; id < 4; ++id) {
+    threads.emplace_back([&jit, id] {
+      for (std::uint64_t round = 0; round < 10; ++round) {
+        const Tier tier = (id + round) % 4 == 0 ? Tier::optimised : Tier::fast;
+        const auto library = load_or_fail(*jit, "add", tier);
+        ASSERT_EQ(call(*library, "add", id, round).word(), id + round);
+        const auto objects = load_or_fail(*jit, "objects", Tier::fast);
+        ASSERT_EQ(call(*objects, "check", 11).status, GODWIT_APP_ERROR);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(JitLoad, LibrariesOutliveTheJit) {
+  auto jit = open_or_fail();
+  const auto library = load_or_fail(*jit, "objects", Tier::fast);
+  jit.reset();
+  EXPECT_EQ(call(*library, "check", 11).bytes, "value 11 is above 10");
+}
+
+struct Footprint {
+  std::size_t maps = 0;
+  std::size_t resident_bytes = 0;
+  static Footprint now() {
+    Footprint footprint;
+    std::ifstream maps("/proc/self/maps");
+    for (std::string line; std::getline(maps, line);) ++footprint.maps;
+    std::size_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages >> pages;
+    footprint.resident_bytes = pages * 4096;
+    return footprint;
+  }
+};
+
+void load_and_unload(int cycles) {
+  const TemporaryDirectory directory;
+  auto jit = open_or_fail({.cache_directory = directory.path()});
+  const auto cycle = [&] {
+    const auto library = load_or_fail(*jit, "objects", Tier::fast);
+    ASSERT_EQ(call(*library, "corners").word(), 1011U);
+    ASSERT_EQ(call(*library, "check", 11).status, GODWIT_APP_ERROR);
+  };
+  for (int i = 0; i < 100; ++i) cycle();
+  const Footprint before = Footprint::now();
+  for (int i = 0; i < cycles; ++i) cycle();
+  const Footprint after = Footprint::now();
+  EXPECT_LE(after.maps, before.maps + 4);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  EXPECT_LT(after.resident_bytes, before.resident_bytes + (std::size_t{1} << 20));
+#endif
+}
+
+TEST(JitLoad, UnloadingGivesTheMemoryBack) {
+  load_and_unload(500);
+}
+TEST(JitLoad, LongUnloadingGivesTheMemoryBack) {
+  load_and_unload(10'000);
+}
+
+}  // namespace
+}  // namespace godwit::code::jit

@@ -1,0 +1,5 @@
+#include "entry.hpp"
+
+ENTRY(add) {
+  return answer(reply, word(args, 0) + word(args, 1));
+}

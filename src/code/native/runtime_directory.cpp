@@ -1,0 +1,116 @@
+#include "code/native/runtime_directory.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "base/fail.hpp"
+#include "base/ids.hpp"
+
+namespace godwit::code {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A directory is locked under its first name and gets its second when the lock is held: whatever
+// bears the second and is not locked has lost its owner.
+constexpr std::string_view kPrefix = "godwit-";
+constexpr std::string_view kUnlockedPrefix = ".godwit-new-";
+
+// An owner that dies between making and locking leaves an unlocked name; nobody takes this long.
+constexpr std::time_t kLockingTimeout_s = 60;
+
+bool allows_execution(const fs::path& path) {
+  struct statvfs status {};
+  return ::statvfs(path.c_str(), &status) == 0 && (status.f_flag & ST_NOEXEC) == 0;
+}
+
+void remove_if_abandoned(const fs::path& path, bool unlocked_name) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0) return;
+  struct stat status {};
+  std::error_code ignored;
+  const bool ours = ::fstat(fd, &status) == 0 && status.st_uid == ::geteuid();
+  const bool fresh = unlocked_name && ::time(nullptr) - status.st_mtime < kLockingTimeout_s;
+  if (ours && !fresh && ::flock(fd, LOCK_EX | LOCK_NB) == 0) fs::remove_all(path, ignored);
+  ::close(fd);
+}
+
+void purge(const fs::path& base) {
+  std::error_code error;
+  std::vector<fs::path> candidates;
+  for (fs::directory_iterator it(base, error), end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    if (name.starts_with(kPrefix) || name.starts_with(kUnlockedPrefix)) {
+      candidates.push_back(it->path());
+    }
+  }
+  for (const fs::path& candidate : candidates) {
+    const bool unlocked_name = candidate.filename().string().starts_with(kUnlockedPrefix);
+    remove_if_abandoned(candidate, unlocked_name);
+  }
+}
+
+tl::unexpected<Error> fail_create(const fs::path& path, int error_number) {
+  const bool denied = error_number == EACCES || error_number == EPERM || error_number == EROFS;
+  return fail(denied ? ErrorCode::permission : ErrorCode::io,
+              "cannot make the runtime directory '{}': {}; choose another place for it",
+              path.string(), errno_text(error_number));
+}
+
+}  // namespace
+
+fs::path default_runtime_base() {
+  const char* named = std::getenv("XDG_RUNTIME_DIR");
+  if (named != nullptr && *named != '\0' && ::access(named, W_OK | X_OK) == 0 &&
+      allows_execution(named)) {
+    return named;
+  }
+  std::error_code error;
+  fs::path temporary = fs::temp_directory_path(error);
+  return error ? fs::path("/tmp") : temporary;
+}
+
+Result<RuntimeDirectory> RuntimeDirectory::create(const fs::path& base) {
+  std::error_code error;
+  fs::create_directories(base, error);
+  if (error) return fail_create(base, error.value());
+  if (!allows_execution(base)) {
+    return fail(ErrorCode::permission,
+                "the runtime directory '{}' cannot hold code: its file system is mounted noexec; "
+                "choose another place for it",
+                base.string());
+  }
+  purge(base);
+
+  const std::string suffix = fmt::format("{}-{}", ::getpid(), to_hex(random_node_id().value));
+  const fs::path unlocked = base / (std::string(kUnlockedPrefix) + suffix);
+  const fs::path path = base / (std::string(kPrefix) + suffix);
+  if (::mkdir(unlocked.c_str(), 0700) != 0) return fail_create(path, errno);
+  const int fd = ::open(unlocked.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0 || ::flock(fd, LOCK_EX | LOCK_NB) != 0 ||
+      ::rename(unlocked.c_str(), path.c_str()) != 0) {
+    const int error_number = errno;
+    if (fd >= 0) ::close(fd);
+    ::rmdir(unlocked.c_str());
+    return fail_create(path, error_number);
+  }
+  return RuntimeDirectory(path, fd);
+}
+
+RuntimeDirectory::~RuntimeDirectory() {
+  if (lock_fd_ < 0) return;
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+  ::close(lock_fd_);
+}
+
+}  // namespace godwit::code

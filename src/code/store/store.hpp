@@ -1,0 +1,171 @@
+// The code a node has: bundles that arrived, the libraries made of them, and the table that turns
+// a function token into an entry to call.
+//
+// A state machine: every member is called by the scheduler's owning thread. Loading, compiling and
+// unloading happen through Scheduler::offload.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/scheduler.hpp"
+#include "code/bundle/bundle.hpp"
+#include "code/bundle/choose_slice.hpp"
+#include "code/library.hpp"
+#include "godwit/error.hpp"
+
+namespace godwit::code {
+
+// A library in use. Calls hold it while they run; the store lets go of it when it is replaced or
+// evicted; it is unloaded when both are done.
+struct LibraryUse {
+  std::unique_ptr<Library> library;
+  Tier tier = Tier::native;
+  std::uint32_t calls_inside = 0;
+  bool retired = false;
+};
+
+// A function that can be called now. Stable in memory; valid while its generation stands.
+struct FunctionSlot {
+  godwit_entry entry = nullptr;
+  LibraryUse* library = nullptr;
+  std::uint32_t generation = 1;
+  std::uint32_t flags = 0;  // GODWIT_EXPORT_...
+  struct Residence* residence = nullptr;
+  std::uint32_t function = 0;  // index in the bundle
+
+  [[nodiscard]] bool is_inline() const noexcept { return (flags & GODWIT_EXPORT_INLINE) != 0; }
+  [[nodiscard]] bool is_idempotent() const noexcept {
+    return (flags & GODWIT_EXPORT_IDEMPOTENT) != 0;
+  }
+};
+
+// One bundle's stay on this node.
+struct Residence {
+  enum class State : std::uint8_t { loading, ready, failed };
+
+  Bundle bundle;
+  State state = State::loading;
+  Error error;                       // when failed
+  Time failed_at;                    // a failure is remembered for a moment, then tried again
+  std::vector<std::uint32_t> slots;  // by function index; empty until ready
+  std::vector<std::unique_ptr<LibraryUse>> libraries;  // the current one is last
+  std::uint64_t last_used = 0;
+  std::uint64_t calls = 0;
+  std::size_t memory_bytes = 0;
+};
+
+// What a person may want to know about a residence.
+struct ResidenceInfo {
+  ContentId bundle;
+  std::string name;
+  std::string state;  // "loading", "ready", "failed"
+  std::string tier;
+  std::size_t memory_bytes = 0;
+  std::uint64_t calls = 0;
+  std::uint32_t calls_inside = 0;
+  std::string pinned;  // why it cannot be unloaded; empty if it can
+};
+
+class StoreEvents {
+ public:
+  virtual ~StoreEvents() = default;
+  // Calls of this bundle can be made now, or it failed to load.
+  virtual void on_code(const ContentId& bundle, const Status& status) = 0;
+};
+
+class Store {
+ public:
+  struct Options {
+    TargetInfo target;
+    // Loaded code plus bundle bytes; beyond it the least recently used bundles go.
+    std::size_t memory_budget_bytes = std::size_t{1} << 30;
+    std::size_t max_bundles = 65536;
+    Duration failure_memory = std::chrono::seconds(1);
+  };
+  struct Loaders {
+    Loader* native = nullptr;
+    Loader* jit = nullptr;  // null: bitcode is not run here
+  };
+
+  Store(Scheduler& scheduler, Loaders loaders, Options options);
+  ~Store();
+  Store(const Store&) = delete;
+  Store& operator=(const Store&) = delete;
+
+  void set_events(StoreEvents* events) { events_ = events; }
+
+  // --- The hot path -----------------------------------------------------------------------
+  // The function behind a token this store gave out, or null if it is gone. O(1).
+  [[nodiscard]] FunctionSlot* find(std::uint64_t token) noexcept {
+    const std::uint64_t index = token >> 32;
+    if (index >= slots_.size()) return nullptr;
+    FunctionSlot& slot = slots_[index];
+    return slot.generation == static_cast<std::uint32_t>(token) && slot.entry != nullptr ? &slot
+                                                                                         : nullptr;
+  }
+  [[nodiscard]] std::uint64_t token_of(const FunctionSlot& slot) const noexcept;
+  // Brackets a call: the library stays loaded in between, whatever happens to the bundle.
+  LibraryUse& enter(FunctionSlot& slot) noexcept {
+    slot.residence->last_used = ++use_clock_;
+    ++slot.residence->calls;
+    ++slot.library->calls_inside;
+    return *slot.library;
+  }
+  void leave(LibraryUse& library) {
+    if (--library.calls_inside == 0 && library.retired) unload(library);
+  }
+
+  // --- Bundles ----------------------------------------------------------------------------
+  [[nodiscard]] const Residence* residence(const ContentId& bundle) const;
+  // The slot of a ready bundle's function; unknown_function if it has none such.
+  [[nodiscard]] Result<FunctionSlot*> function(const ContentId& bundle, std::uint32_t function);
+  // Takes code in and starts loading it; on_code follows, from a later task. A bundle that is
+  // already here, or on its way, changes nothing.
+  [[nodiscard]] Status add(Bundle bundle);
+  // Forgets a bundle. Running calls finish; tokens become stale at once. False: not here, or
+  // it cannot go now (loading, pinned).
+  bool evict(const ContentId& bundle);
+
+  [[nodiscard]] std::vector<ResidenceInfo> list() const;
+  [[nodiscard]] std::size_t memory_bytes() const { return memory_bytes_; }
+  [[nodiscard]] std::uint64_t evictions() const { return evictions_; }
+  [[nodiscard]] const TargetInfo& target() const { return options_.target; }
+
+ private:
+  struct Load;
+  void start_load(Residence& residence, const SliceInfo& slice, Tier tier);
+  void finish_load(const ContentId& id, Tier tier, Result<std::unique_ptr<Library>> loaded);
+  void install(Residence& residence, Tier tier, std::unique_ptr<Library> library);
+  void fail_residence(Residence& residence, Error error);
+  void consider_optimising(const ContentId& id);
+  void next_optimisation();
+  void retire_libraries(Residence& residence);
+  void unload(LibraryUse& library);
+  void keep_within_budget(const ContentId& except);
+  void forget(std::unordered_map<ContentId, std::unique_ptr<Residence>>::iterator it);
+  std::uint32_t claim_slot();
+
+  Scheduler& scheduler_;
+  Loaders loaders_;
+  Options options_;
+  StoreEvents* events_ = nullptr;
+  std::unordered_map<ContentId, std::unique_ptr<Residence>> residences_;
+  std::deque<FunctionSlot> slots_;  // a deque: slots never move
+  std::vector<std::uint32_t> free_slots_;
+  std::vector<std::unique_ptr<LibraryUse>> retired_;
+  std::deque<ContentId> to_optimise_;
+  bool optimising_ = false;
+  std::size_t memory_bytes_ = 0;
+  std::uint64_t use_clock_ = 0;
+  std::uint64_t evictions_ = 0;
+  // Tasks that come back after the store is gone find this expired.
+  std::shared_ptr<Store*> self_;
+};
+
+}  // namespace godwit::code

@@ -1,0 +1,37 @@
+// The full fence of the "publish, then look whether the other side sleeps" handshakes.
+#pragma once
+
+#include <atomic>
+
+namespace godwit::fabric {
+
+#if defined(__SANITIZE_THREAD__)
+#define GODWIT_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define GODWIT_TSAN 1
+#endif
+#endif
+
+// Orders everything before it with everything after it, stores before loads included.
+inline void full_fence() noexcept {
+#if defined(GODWIT_TSAN)
+  // ThreadSanitizer does not model fences, and GCC refuses them with it; a locked operation orders
+  // as strongly on the machines the sanitizer runs on.
+  static thread_local std::atomic<int> word{0};
+  word.exchange(0, std::memory_order_seq_cst);
+#else
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+#endif
+}
+
+// Tells the core that this is a spin loop.
+inline void cpu_relax() noexcept {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+}  // namespace godwit::fabric

@@ -1,0 +1,278 @@
+#include "fabric/reactor.hpp"
+
+#include <pthread.h>
+#include <sched.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+
+#include "base/fail.hpp"
+#include "fabric/idleness.hpp"
+#include "fabric/thread_tag.hpp"
+
+namespace godwit::fabric {
+namespace {
+
+constexpr std::size_t kMessagesPerPoll = 64;
+// Polls between two looks at the clock: the clock costs more than an idle poll.
+constexpr std::uint32_t kPollsPerClock = 16;
+constexpr Duration kFdInterval = std::chrono::microseconds(20);
+constexpr Duration kLongestNap = std::chrono::milliseconds(16);
+
+}  // namespace
+
+Result<std::unique_ptr<Reactor>> Reactor::create(Options options) {
+  GODWIT_TRY(Watches watches, Watches::create());
+  Fd wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!wake)
+    return fail(ErrorCode::resource_exhausted, "cannot create an eventfd: {}", errno_text(errno));
+  // Level-triggered and read only by the thread that slept: an owner that looks at its descriptors
+  // meanwhile must not take the ring away from it.
+  GODWIT_CHECK(watches.add(wake.get(), EPOLLIN, nullptr));
+  return std::unique_ptr<Reactor>(
+      new Reactor(std::move(options), std::move(watches), std::move(wake)));
+}
+
+Reactor::Reactor(Options options, Watches watches, Fd wake)
+    : options_(std::move(options)),
+      watches_(std::move(watches)),
+      wake_(std::move(wake)),
+      pool_(options_.offload_threads, options_.name + "-work") {}
+
+Reactor::~Reactor() { stop(); }
+
+Status Reactor::start() {
+  if (stopping_.load() || started_.exchange(true))
+    return fail(ErrorCode::invalid_argument, "reactor {}: started twice, or after stop()",
+                options_.name);
+  progress_thread_ = std::thread([this] { progress(); });
+  return {};
+}
+
+void Reactor::stop() {
+  if (stopping_.exchange(true)) return;
+  rouse();
+  ::eventfd_write(wake_.get(), 1);
+  if (progress_thread_.joinable()) progress_thread_.join();
+  started_.store(false);
+  pool_.stop();
+  while (!try_acquire()) ::sched_yield();  // a waiting thread is on its way out
+  run_posted();
+  release();
+}
+
+bool Reactor::try_acquire() noexcept {
+  std::uintptr_t nobody = 0;
+  return owner_.load(std::memory_order_relaxed) == 0 &&
+         owner_.compare_exchange_strong(nobody, this_thread_tag(), std::memory_order_seq_cst);
+}
+
+// A poster that saw an owner relied on it to look once more: whoever releases does.
+void Reactor::release() noexcept {
+  owner_.store(0, std::memory_order_seq_cst);
+  if (has_posted_.load(std::memory_order_seq_cst)) [[unlikely]]
+    rouse();
+}
+
+bool Reactor::owned_by_this_thread() const noexcept {
+  return owner_.load(std::memory_order_relaxed) == this_thread_tag();
+}
+
+void Reactor::assert_owner() const noexcept {
+#ifndef NDEBUG
+  if (owned_by_this_thread() || !started_.load(std::memory_order_relaxed)) return;
+  std::fprintf(stderr, "reactor %s: protocol state touched by a thread that does not own it\n",
+               options_.name.c_str());
+  std::abort();
+#endif
+}
+
+Status Reactor::add(Transport& transport) {
+  assert_owner();
+  if (transport.wake_fd() >= 0)
+    GODWIT_CHECK(watches_.add(transport.wake_fd(), EPOLLIN, nullptr));
+  transports_.push_back(&transport);
+  return {};
+}
+
+void Reactor::remove(Transport& transport) {
+  assert_owner();
+  watches_.remove(transport.wake_fd());
+  std::erase(transports_, &transport);
+}
+
+Status Reactor::watch(int fd, std::uint32_t events, FdHandler& handler) {
+  assert_owner();
+  return watches_.add(fd, events, &handler);
+}
+
+Status Reactor::rewatch(int fd, std::uint32_t events) {
+  assert_owner();
+  return watches_.change(fd, events);
+}
+
+void Reactor::unwatch(int fd) {
+  assert_owner();
+  watches_.remove(fd);
+}
+
+Time Reactor::now() const {
+  timespec time{};
+  ::clock_gettime(CLOCK_MONOTONIC, &time);
+  return {time.tv_sec * 1'000'000'000 + time.tv_nsec};
+}
+
+void Reactor::post(Task task) {
+  {
+    const std::lock_guard lock(posted_mutex_);
+    posted_.push_back(std::move(task));
+    has_posted_.store(true, std::memory_order_seq_cst);
+  }
+  if (owner_.load(std::memory_order_seq_cst) == 0) rouse();
+}
+
+TimerId Reactor::post_at(Time when, Task task) {
+  assert_owner();
+  return timers_.add(when, std::move(task));
+}
+
+void Reactor::cancel(TimerId timer) {
+  assert_owner();
+  timers_.cancel(timer);
+}
+
+void Reactor::offload(Task work, Task done) {
+  pool_.run([this, work = std::move(work), done = std::move(done)]() mutable {
+    work();
+    post(std::move(done));
+  });
+}
+
+std::size_t Reactor::poll_once() {
+  std::size_t work = 0;
+  if (has_posted_.load(std::memory_order_relaxed)) work += run_posted();
+  for (std::size_t i = 0; i < transports_.size(); ++i)
+    work += transports_[i]->poll(kMessagesPerPoll);
+  if (++polls_ % kPollsPerClock == 0 || look_at_fds_) work += look_at_clock();
+  return work;
+}
+
+std::size_t Reactor::run_posted() {
+  {
+    const std::lock_guard lock(posted_mutex_);
+    running_.swap(posted_);
+    has_posted_.store(false, std::memory_order_seq_cst);
+  }
+  for (Task& task : running_) task();
+  const std::size_t ran = running_.size();
+  running_.clear();
+  return ran;
+}
+
+std::size_t Reactor::look_at_clock() {
+  const Time time = now();
+  std::size_t work = timers_.size() != 0 ? timers_.run_due(time) : 0;
+  if (look_at_fds_ || time - fds_seen_at_ >= kFdInterval) {
+    look_at_fds_ = false;
+    fds_seen_at_ = time;
+    work += watches_.dispatch();
+  }
+  return work;
+}
+
+// True: nothing is left to do, and new work wakes whoever sleeps in epoll.
+bool Reactor::arm() {
+  for (Transport* transport : transports_)
+    if (!transport->prepare_to_sleep()) return false;
+  return !has_posted_.load(std::memory_order_seq_cst);
+}
+
+// Wakes the one thread that sleeps on behalf of the reactor, wherever it sleeps. If none does,
+// one is awake and looks at everything before it sleeps.
+void Reactor::rouse() noexcept {
+  if (in_epoll_.exchange(0, std::memory_order_seq_cst) != 0) {
+    ::eventfd_write(wake_.get(), 1);
+  } else if (napping_.exchange(0, std::memory_order_seq_cst) != 0) {
+    futex_wake(&napping_);
+  }
+}
+
+void Reactor::progress() {
+  pthread_setname_np(pthread_self(), options_.name.substr(0, 15).c_str());
+  const Duration patrol = std::chrono::microseconds(options_.patrol_us);
+  Duration nap_length = patrol;
+  std::uint64_t visits_seen = 0;
+  while (!stopping_.load(std::memory_order_relaxed)) {
+    // A waiting thread sleeps in epoll for everybody: look in less and less often.
+    if (client_sentry_.load(std::memory_order_seq_cst)) {
+      nap(nap_length);
+      nap_length = std::min(nap_length * 2, kLongestNap);
+      continue;
+    }
+    nap_length = patrol;
+    if (!try_acquire()) {
+      nap(patrol);
+      continue;
+    }
+    look_at_fds_ = true;
+    poll_once();
+    const std::uint64_t visits = visits_.load(std::memory_order_relaxed);
+    if (client_mode_.load(std::memory_order_relaxed) && visits != visits_seen) {
+      visits_seen = visits;
+      release();
+      nap(patrol);
+      continue;
+    }
+    client_mode_.store(false, std::memory_order_relaxed);
+    quick_leaves_ = 0;
+    keep_polling();
+    if (client_sentry_.load(std::memory_order_seq_cst) || !arm()) {
+      release();
+      continue;
+    }
+    sleep_in_epoll(timers_.next_due());
+  }
+}
+
+// Polls until nothing has happened for spin_us.
+void Reactor::keep_polling() {
+  Idleness idleness(options_.spin_us, options_.yield_after);
+  while (!stopping_.load(std::memory_order_relaxed)) {
+    if (poll_once() != 0) {
+      idleness.reset();
+    } else if (idleness.expired([this] { return now(); })) {
+      return;
+    }
+  }
+}
+
+// The owner, having armed; returns without owning.
+void Reactor::sleep_in_epoll(Time deadline) {
+  std::uintptr_t self = this_thread_tag();
+  epoll_deadline_ = deadline;
+  in_epoll_.store(self, std::memory_order_seq_cst);
+  owner_.store(0, std::memory_order_seq_cst);
+  if (!has_posted_.load(std::memory_order_seq_cst) && !stopping_.load(std::memory_order_seq_cst)) {
+    if (watches_.sleep(now(), deadline) == wake_.get()) {
+      eventfd_t rings = 0;
+      ::eventfd_read(wake_.get(), &rings);
+    }
+  }
+  in_epoll_.compare_exchange_strong(self, 0, std::memory_order_seq_cst);
+}
+
+void Reactor::nap(Duration length) {
+  napping_.store(1, std::memory_order_seq_cst);
+  const bool unattended = has_posted_.load(std::memory_order_seq_cst) &&
+                          owner_.load(std::memory_order_seq_cst) == 0;
+  if (!unattended && !stopping_.load(std::memory_order_seq_cst))
+    futex_wait(napping_, 1, now() + length);
+  napping_.store(0, std::memory_order_seq_cst);
+}
+
+}  // namespace godwit::fabric

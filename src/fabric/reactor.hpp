@@ -1,0 +1,157 @@
+// The event loop of a process, with movable ownership.
+//
+// Protocol state (transports, sockets, whatever sits above them) belongs to the reactor's owner:
+// at any moment at most one thread, which polls, runs posted tasks and timers, and delivers events.
+// Three kinds of threads own it, each for a while:
+//   - the progress thread, when nobody else does; it spins a little after the last event and then
+//     sleeps in epoll. Sleeping is not owning.
+//   - a thread in wait(): it takes the free reactor and polls until its Waiter is done, so that a
+//     hot call is never handed from thread to thread.
+//   - a thread in try_run_as_owner(): to start a call right where it is made.
+//
+// A thread that leaves arms the transports again, so that new work wakes the sleeper. When threads
+// come back in quick succession arming would cost more than it is worth: the reactor then leaves
+// polling and sleeping to them, and the progress thread only looks in every `patrol_us`. That is
+// the longest an event waits if those threads stop coming back.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/scheduler.hpp"
+#include "base/task.hpp"
+#include "fabric/fd.hpp"
+#include "fabric/offload_pool.hpp"
+#include "fabric/timers.hpp"
+#include "fabric/transport.hpp"
+#include "fabric/waiter.hpp"
+#include "fabric/watches.hpp"
+#include "godwit/error.hpp"
+
+namespace godwit::fabric {
+
+// Until start() and after stop() there is no progress thread; then whoever calls wait(), run_once()
+// or try_run_as_owner() makes progress.
+class Reactor final : public Scheduler {
+ public:
+  struct Options {
+    std::string name = "godwit";      // of its threads, for debuggers
+    std::int64_t spin_us = 50;        // polls on for so long after the last event, then sleeps
+    std::uint32_t yield_after = 64;   // idle polls before giving the core to others between polls
+    std::int64_t patrol_us = 500;     // see above
+    std::size_t offload_threads = 2;
+  };
+  [[nodiscard]] static Result<std::unique_ptr<Reactor>> create(Options options);
+  // Stops first. Transports, sockets and watches must be gone or never used again.
+  ~Reactor() override;
+
+  // Starts the progress thread.
+  [[nodiscard]] Status start();
+  // Joins the progress thread, ends offloaded work that has not begun, and runs what was posted
+  // before, once; what is posted later is dropped with the reactor. wait() returns. Not from
+  // inside the reactor.
+  void stop();
+
+  // Any thread, unless it owns already. If nobody owns the reactor, runs `f` now as its owner and
+  // returns true; otherwise returns false without running it (post() it then).
+  template <class F>
+  bool try_run_as_owner(F&& f) {
+    if (!try_acquire()) return false;
+    std::forward<F>(f)();
+    leave();
+    return true;
+  }
+  // Makes progress, or waits while others do, until the waiter is done (true) or the deadline has
+  // passed or the reactor stops (false). Any thread but the owner: waiting inside the reactor is
+  // a bug that ends the process, because nobody could ever end that wait.
+  bool wait(Waiter& waiter, Time deadline);
+  // One round of polling, if nobody else owns the reactor. Returns what it did (0: idle).
+  std::size_t run_once();
+
+  [[nodiscard]] bool owned_by_this_thread() const noexcept;
+  // Debug builds: ends the process if the caller may not touch protocol state.
+  void assert_owner() const noexcept;
+
+  // The owner's (or before start()). The transport outlives its time here.
+  [[nodiscard]] Status add(Transport& transport);
+  void remove(Transport& transport);
+  // The owner's. `events` as for epoll_ctl; level-triggered unless EPOLLET is among them.
+  [[nodiscard]] Status watch(int fd, std::uint32_t events, FdHandler& handler);
+  [[nodiscard]] Status rewatch(int fd, std::uint32_t events);
+  void unwatch(int fd);
+
+  // Scheduler. post() and offload() from any thread, the rest by the owner. The queues are not
+  // bounded here: protocol code bounds what it starts.
+  [[nodiscard]] Time now() const override;
+  void post(Task task) override;
+  TimerId post_at(Time when, Task task) override;
+  void cancel(TimerId timer) override;
+  void offload(Task work, Task done) override;
+
+ private:
+  explicit Reactor(Options options, Watches watches, Fd wake);
+
+  [[nodiscard]] bool try_acquire() noexcept;
+  void release() noexcept;
+  void leave();
+  [[nodiscard]] bool enter_client_mode();
+  void rouse() noexcept;
+  [[nodiscard]] bool arm();
+
+  std::size_t poll_once();
+  std::size_t run_posted();
+  std::size_t look_at_clock();
+
+  void progress();
+  void keep_polling();
+  void sleep_in_epoll(Time deadline);
+  void nap(Duration length);
+  [[nodiscard]] bool drive(Waiter& waiter, Time deadline);
+  void sleep_as_sentry(Waiter& waiter, Time deadline);
+  void sleep_on(Waiter& waiter, Time deadline);
+  void linger(Waiter& waiter, Time deadline);
+
+  const Options options_;
+  Watches watches_;
+  Fd wake_;
+
+  // Who owns: a thread's tag, 0 for nobody.
+  alignas(64) std::atomic<std::uintptr_t> owner_{0};
+
+  // The owner's.
+  alignas(64) std::vector<Transport*> transports_;
+  Timers timers_;
+  std::uint32_t polls_ = 0;
+  bool look_at_fds_ = false;
+  Time fds_seen_at_;
+  Time epoll_deadline_;  // until when the thread in epoll sleeps
+  Time left_at_;
+  std::uint32_t quick_leaves_ = 0;
+  std::vector<Task> running_;
+
+  // Shared.
+  alignas(64) std::atomic<bool> has_posted_{false};
+  std::atomic<bool> client_mode_{false};    // threads come and go quickly; written by the owner
+  // The thread that sleeps in epoll for everybody; 0: none, or it has been roused.
+  std::atomic<std::uintptr_t> in_epoll_{0};
+  std::atomic<bool> client_sentry_{false};  // it is a waiting thread, not the progress thread
+  std::atomic<std::uint32_t> napping_{0};   // the progress thread's futex
+  std::atomic<std::uint32_t> sleeping_waiters_{0};
+  std::atomic<std::uint64_t> visits_{0};  // by threads other than the progress thread
+  std::atomic<bool> started_{false};
+  std::atomic<bool> stopping_{false};
+  std::mutex posted_mutex_;
+  std::vector<Task> posted_;
+
+  OffloadPool pool_;
+  std::thread progress_thread_;
+};
+
+}  // namespace godwit::fabric

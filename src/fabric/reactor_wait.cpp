@@ -1,0 +1,152 @@
+// How threads other than the progress thread use the reactor: wait(), run_once(), leaving.
+#include <sched.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include "fabric/idleness.hpp"
+#include "fabric/reactor.hpp"
+#include "fabric/thread_tag.hpp"
+
+namespace godwit::fabric {
+namespace {
+
+// So many visits in a row, each so soon after the last, and the visiting threads are left to look
+// after the reactor themselves.
+constexpr std::uint32_t kQuickLeaves = 16;
+constexpr Duration kQuickly = std::chrono::microseconds(200);
+// Sleeping threads look up so often: stop() does not know them, and without a progress thread
+// nobody is sure to poll for them.
+constexpr Duration kSleepSlice = std::chrono::milliseconds(100);
+constexpr Duration kUnattendedSlice = std::chrono::milliseconds(1);
+constexpr std::uint32_t kPollsPerDeadline = 64;
+
+}  // namespace
+
+std::size_t Reactor::run_once() {
+  if (!try_acquire()) return 0;
+  const std::size_t work = poll_once();
+  leave();
+  return work;
+}
+
+// The owner goes. Either the visitors look after the reactor (client mode), or the transports are
+// armed and somebody is asleep in epoll, awake, or waking up.
+void Reactor::leave() {
+  visits_.store(visits_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  const bool visitors_look_after =
+      client_mode_.load(std::memory_order_relaxed) || enter_client_mode();
+  if (visitors_look_after && !client_sentry_.load(std::memory_order_relaxed)) {
+    release();
+    return;
+  }
+  const bool armed = arm();
+  const bool sleeper_late = timers_.next_due() < epoll_deadline_;
+  release();
+  // Nobody in epoll: the progress thread is awake, or naps and should go there now.
+  if (!armed || sleeper_late || in_epoll_.load(std::memory_order_seq_cst) == 0) rouse();
+}
+
+bool Reactor::enter_client_mode() {
+  if (!started_.load(std::memory_order_relaxed)) return true;  // there are only visitors
+  const Time time = now();
+  quick_leaves_ = time - left_at_ < kQuickly ? quick_leaves_ + 1 : 0;
+  left_at_ = time;
+  if (quick_leaves_ < kQuickLeaves) return false;
+  client_mode_.store(true, std::memory_order_relaxed);
+  rouse();  // from epoll to patrol
+  return true;
+}
+
+bool Reactor::wait(Waiter& waiter, Time deadline) {
+  if (waiter.done()) return true;
+  if (owned_by_this_thread()) {
+    std::fprintf(stderr, "reactor %s: wait() called by its owner (a handler, task or timer)\n",
+                 options_.name.c_str());
+    std::abort();
+  }
+  Duration longest_sleep{0};
+  bool slept = false;
+  while (!waiter.done() && !stopping_.load(std::memory_order_relaxed)) {
+    if (!try_acquire()) {
+      linger(waiter, deadline);
+      if (now() >= deadline) break;
+      continue;
+    }
+    if (std::exchange(slept, false)) look_at_fds_ = true;
+    if (drive(waiter, deadline)) {
+      // A long sleep has ended the quick succession of visits.
+      if (longest_sleep > kQuickly) {
+        client_mode_.store(false, std::memory_order_relaxed);
+        quick_leaves_ = 0;
+      }
+      leave();
+      break;
+    }
+    const Time before = now();
+    sleep_as_sentry(waiter, deadline);
+    longest_sleep = std::max(longest_sleep, now() - before);
+    slept = true;
+  }
+  return waiter.done();
+}
+
+// The owner polls. True: the waiter is done or its time is up; false: nothing has happened for a
+// while, better sleep.
+bool Reactor::drive(Waiter& waiter, Time deadline) {
+  Idleness idleness(options_.spin_us, options_.yield_after);
+  while (true) {
+    const std::size_t work = poll_once();
+    if (waiter.done() || stopping_.load(std::memory_order_relaxed)) return true;
+    if (work != 0) {
+      idleness.reset();
+      if (polls_ % kPollsPerDeadline == 0 && now() >= deadline) return true;
+    } else if (idleness.expired([this] { return now(); })) {
+      return now() >= deadline;
+    }
+  }
+}
+
+// The owner, idle. Where visitors look after the reactor it becomes the thread that sleeps in
+// epoll, so that the event it waits for wakes it directly; otherwise the thread that is there
+// already goes on. Returns without owning.
+void Reactor::sleep_as_sentry(Waiter& waiter, Time deadline) {
+  const bool alone = !started_.load(std::memory_order_relaxed);
+  const bool post_taken = client_sentry_.load(std::memory_order_seq_cst) ||
+                          in_epoll_.load(std::memory_order_seq_cst) != 0;
+  if (post_taken || !(alone || client_mode_.load(std::memory_order_relaxed))) {
+    leave();
+    sleep_on(waiter, deadline);
+    return;
+  }
+  if (!arm() || !waiter.enter_epoll(wake_.get())) {
+    release();
+    return;
+  }
+  client_sentry_.store(true, std::memory_order_seq_cst);
+  sleep_in_epoll(std::min(deadline, timers_.next_due()));
+  client_sentry_.store(false, std::memory_order_seq_cst);
+  waiter.leave_epoll();
+  // Others may rely on this thread in epoll; the progress thread sees to them.
+  if (sleeping_waiters_.load(std::memory_order_seq_cst) != 0) rouse();
+}
+
+void Reactor::sleep_on(Waiter& waiter, Time deadline) {
+  const bool alone = !started_.load(std::memory_order_relaxed);
+  sleeping_waiters_.fetch_add(1, std::memory_order_seq_cst);
+  waiter.sleep_until(std::min(deadline, now() + (alone ? kUnattendedSlice : kSleepSlice)));
+  sleeping_waiters_.fetch_sub(1, std::memory_order_seq_cst);
+}
+
+// Somebody else owns the reactor and will probably complete the waiter on the way.
+void Reactor::linger(Waiter& waiter, Time deadline) {
+  Idleness idleness(options_.spin_us, options_.yield_after);
+  while (owner_.load(std::memory_order_relaxed) != 0 && !waiter.done()) {
+    if (!idleness.expired([this] { return now(); })) continue;
+    sleep_on(waiter, deadline);
+    return;
+  }
+}
+
+}  // namespace godwit::fabric

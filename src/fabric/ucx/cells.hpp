@@ -1,0 +1,119 @@
+// The records of messages on their way out and in, and the lists they wait in.
+//
+// Records are reused, so that a small message allocates nothing once as many are there as are ever
+// in flight together.
+#pragma once
+
+#include <ucp/api/ucp.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+#include "base/bytes.hpp"
+#include "base/ids.hpp"
+#include "wire/header.hpp"
+
+namespace godwit::fabric::ucx {
+
+// Bodies up to this size are copied into the record itself. Below tcp's segment size (8 KiB), so
+// that UCX nearly always finishes such a send at once.
+inline constexpr std::size_t kSmallLimit = 4096;
+
+// A send that UCX has not finished, or none yet. UCX reads header and body until then.
+struct SendCell {
+  SendCell* next = nullptr;
+  void* transport = nullptr;
+  LinkId link;
+  std::uint64_t tag = 0;
+  bool borrowed = false;  // the body is the caller's
+  ucs_status_t status = UCS_OK;
+  wire::Header header;
+  Buffer copy;  // of parts too many for an I/O vector
+  alignas(64) std::byte bytes[kSmallLimit];  // a small body, or an I/O vector
+
+  static constexpr std::size_t kMaxParts = kSmallLimit / sizeof(ucp_dt_iov_t);
+};
+
+// A message that has arrived, or whose body is arriving by rendezvous.
+struct InboundCell {
+  enum class Body : std::uint8_t {
+    inlined,     // in `bytes`
+    owned,       // in `buffer`
+    descriptor,  // UCX's memory, to be released after delivery
+    rendezvous,  // still at the sender; `data` is UCX's descriptor
+    discarded,   // refused
+  };
+
+  InboundCell* next = nullptr;
+  void* transport = nullptr;
+  LinkId link;
+  Body body = Body::inlined;
+  bool control = false;  // the transport's own message, not the protocol's
+  bool failed = false;   // the rendezvous broke
+  std::size_t size = 0;
+  void* data = nullptr;
+  wire::Header header;
+  Buffer buffer;
+  alignas(64) std::byte bytes[kSmallLimit];
+};
+
+// First in, first out; links through Cell::next and owns nothing.
+template <class Cell>
+class CellQueue {
+ public:
+  void push(Cell* cell) noexcept {
+    cell->next = nullptr;
+    (last_ == nullptr ? first_ : last_->next) = cell;
+    last_ = cell;
+    ++size_;
+  }
+  [[nodiscard]] Cell* front() const noexcept { return first_; }
+  // Null when empty.
+  [[nodiscard]] Cell* pop() noexcept {
+    Cell* const cell = first_;
+    if (cell == nullptr) return nullptr;
+    first_ = cell->next;
+    if (first_ == nullptr) last_ = nullptr;
+    --size_;
+    return cell;
+  }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
+
+ private:
+  Cell* first_ = nullptr;
+  Cell* last_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+// Makes cells, and keeps up to kMaxIdle for the next time.
+template <class Cell>
+class CellPool {
+ public:
+  static constexpr std::size_t kMaxIdle = 1024;
+
+  CellPool() = default;
+  CellPool(const CellPool&) = delete;
+  CellPool& operator=(const CellPool&) = delete;
+  ~CellPool() {
+    while (Cell* cell = idle_.pop()) delete cell;
+  }
+  // Null if the system is out of memory. The cell's fields are as its last user left them.
+  [[nodiscard]] Cell* acquire() noexcept {
+    Cell* const cell = idle_.pop();
+    return cell != nullptr ? cell : new (std::nothrow) Cell;
+  }
+  void release(Cell* cell) noexcept {
+    if (idle_.size() < kMaxIdle) {
+      idle_.push(cell);
+    } else {
+      delete cell;
+    }
+  }
+
+ private:
+  CellQueue<Cell> idle_;
+};
+
+}  // namespace godwit::fabric::ucx

@@ -1,0 +1,64 @@
+// One link of the UCX transport: a control socket and an endpoint, and how far it has come.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "base/scheduler.hpp"
+#include "fabric/control/link_setup.hpp"
+#include "fabric/control/socket.hpp"
+#include "fabric/transport.hpp"
+#include "fabric/ucx/endpoint.hpp"
+
+namespace godwit::fabric::ucx {
+
+//   handshake -> wiring -> up -> saying_bye -> ending -> (gone)
+// Every state but `up` has a deadline. Any state goes to `ending` when the link fails.
+enum class LinkState : std::uint8_t {
+  handshake,   // the control socket is being made and proved (client only)
+  wiring,      // the endpoint exists; the first active message has not come through yet
+  up,
+  saying_bye,  // closed by us; waits until what was sent has arrived
+  ending,      // waits for UCX to let go of the endpoint and of borrowed memory; then on_down
+};
+
+struct Link final : ControlEvents {
+  LinkId id;
+  LinkState state = LinkState::handshake;
+  std::uint64_t token = 0;  // 0: not in the token table yet
+  Endpoint endpoint;
+  std::unique_ptr<LinkSetup> setup;  // client, during the handshake
+  std::unique_ptr<ControlSocket> socket;
+  Hello peer;
+  std::size_t sends_in_flight = 0;
+  bool accepted = false;   // the peer connected to us
+  bool announced = false;  // somebody above knows the id: on_down is owed
+  bool greeted = false;    // the peer's greeting, or any other message, has come
+  bool bye_sent = false;
+  bool bye_received = false;
+  bool overdue = false;  // in `ending`: waited long enough
+  std::uint32_t last_looks = 0;  // polls left for what a gone peer had sent before
+  TimerId deadline;
+  Error why{ErrorCode::none, {}};  // in `ending`
+
+  // The control socket's events, passed on; set when the socket is attached.
+  class UcxLinkOwner* owner = nullptr;
+  void on_frame(Bytes frame, std::vector<Fd>& fds) override;
+  void on_closed(const Error& why) override;
+};
+
+// What a link's control socket reports to its transport.
+class UcxLinkOwner {
+ public:
+  virtual void control_closed(Link& link, const Error& why) = 0;
+  virtual void control_frame(Link& link) = 0;
+
+ protected:
+  ~UcxLinkOwner() = default;
+};
+
+inline void Link::on_frame(Bytes, std::vector<Fd>&) { owner->control_frame(*this); }
+inline void Link::on_closed(const Error& reason) { owner->control_closed(*this, reason); }
+
+}  // namespace godwit::fabric::ucx

@@ -1,0 +1,118 @@
+#include "fabric/ucx/transport.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/fail.hpp"
+
+namespace godwit::fabric::ucx {
+
+Result<std::unique_ptr<UcxTransport>> UcxTransport::create(Reactor& reactor,
+                                                           TransportEvents& events,
+                                                           UcxOptions options) {
+  if (options.max_links == 0 || options.max_links > UINT16_MAX) {
+    return fail(ErrorCode::invalid_argument, "max_links is {}; use 1 to {}", options.max_links,
+                UINT16_MAX);
+  }
+  GODWIT_TRY(Devices devices, devices_for(options.network));
+  GODWIT_TRY(auto worker, Worker::create(devices));
+  std::unique_ptr<UcxTransport> transport(new UcxTransport(
+      reactor, events, std::move(options), std::move(devices), std::move(worker)));
+  GODWIT_CHECK(transport->open());
+  return transport;
+}
+
+UcxTransport::UcxTransport(Reactor& reactor, TransportEvents& events, UcxOptions options,
+                           Devices devices, std::unique_ptr<Worker> worker)
+    : reactor_(reactor),
+      events_(events),
+      options_(std::move(options)),
+      devices_(std::move(devices)),
+      worker_(std::move(worker)),
+      links_(options_.max_links) {}
+
+Status UcxTransport::open() {
+  GODWIT_CHECK(worker_->set_handler(kMessageAm, &UcxTransport::on_message, this));
+  GODWIT_CHECK(worker_->set_handler(kControlAm, &UcxTransport::on_control, this));
+  GODWIT_CHECK(reactor_.add(*this));
+  in_reactor_ = true;
+  return {};
+}
+
+UcxTransport::~UcxTransport() {
+  if (in_reactor_) reactor_.remove(*this);
+  acceptor_.reset();
+  while (InboundCell* const cell = waiting_bodies_.pop()) {
+    ucp_am_data_release(worker_->handle(), cell->data);
+    inbound_cells_.release(cell);
+  }
+  links_.for_each([this](Link& link) { end(link, {ErrorCode::shutting_down, {}}); });
+  // UCX writes into the cells of bodies that are arriving, and reads those of sends, until the
+  // requests end, as they do when their endpoints close.
+  const Time deadline = reactor_.now() + std::chrono::milliseconds(Endpoint::kCloseLimitMs);
+  const auto busy = [this] {
+    bool waiting = fetching_count_ > 0;
+    links_.for_each([&](Link& link) {
+      waiting = waiting || !link.endpoint.closed() || link.sends_in_flight > 0;
+    });
+    return waiting;
+  };
+  while (busy() && reactor_.now() < deadline) {
+    worker_->progress();
+    while (SendCell* const cell = finished_sends_.pop()) {
+      if (Link* const link = links_.find(cell->link)) --link->sends_in_flight;
+      recycle(cell);
+    }
+  }
+  links_.for_each([this](Link& link) { reactor_.cancel(link.deadline); });
+  while (InboundCell* const cell = inbox_.pop()) release(cell);
+}
+
+std::size_t UcxTransport::poll(std::size_t budget) {
+  std::size_t work = deliver_changes();
+  // While the inbox is longer than the budget nothing more is read: the senders wait in tcp.
+  if (inbox_.size() < budget && backoff_.should_ask()) {
+    const unsigned progressed = worker_->progress();
+    if (progressed == 0) {
+      backoff_.found_nothing();
+    } else {
+      backoff_.found_something();
+      work += progressed;
+    }
+  }
+  if (!hung_up_.empty()) [[unlikely]] take_last_looks();
+  if (!waiting_bodies_.empty()) start_rendezvous();
+  if (!finished_sends_.empty()) work += deliver_sent();
+  if (!inbox_.empty()) work += deliver_inbox(budget);
+  if (!endpoint_errors_.empty()) [[unlikely]] handle_endpoint_errors();
+  if (!ending_.empty()) [[unlikely]] finish_endings();
+  return work + deliver_changes();
+}
+
+std::size_t UcxTransport::deliver_changes() {
+  std::size_t delivered = 0;
+  while (!changes_.empty()) {
+    const Change change = std::move(changes_.front());
+    changes_.pop_front();
+    ++delivered;
+    if (change.up) {
+      events_.on_up(change.link, change.peer);
+    } else {
+      events_.on_down(change.link, change.why);
+    }
+  }
+  return delivered;
+}
+
+bool UcxTransport::prepare_to_sleep() {
+  reactor_.assert_owner();
+  const auto idle = [this] {
+    return changes_.empty() && inbox_.empty() && finished_sends_.empty() && hung_up_.empty() &&
+           ending_.empty() && endpoint_errors_.empty() &&
+           (waiting_bodies_.empty() || fetching_count_ > 0);  // else one could start now
+  };
+  backoff_.found_something();  // whoever wakes up wants to look at once
+  return idle() && worker_->progress() == 0 && idle() && worker_->arm();
+}
+
+}  // namespace godwit::fabric::ucx

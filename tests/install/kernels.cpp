@@ -1,0 +1,6 @@
+#include <godwit/mobile.hpp>
+
+std::uint64_t add(std::uint64_t a, std::uint64_t b) {
+  return a + b;
+}
+GODWIT_EXPORT(add);

@@ -1,0 +1,12 @@
+# shellcheck shell=bash
+
+dev_bench() {
+  build_preset release
+  if [[ $# == 0 || $1 == -* ]]; then exec build/bin/godwit bench "$@"; fi
+  local name=$1 program
+  shift
+  for program in "build/bin/bench_$name" "build/bin/godwit-$name" "build/bin/$name"; do
+    [[ -x $program ]] && exec "$program" "$@"
+  done
+  die "there is no benchmark '$name' in build/bin"
+}

@@ -1,0 +1,32 @@
+# An installed copy, and two strangers who use it: one by find_package, one by pkg-config.
+# shellcheck shell=bash disable=SC2001,SC2015,SC2154
+
+install_prefix() { echo "$root/build/test/install/prefix"; }
+
+install_copy() {
+  mkdir -p build/test/install
+  cmake --install build --prefix "$(install_prefix)" >build/test/install/install.log || {
+    cat build/test/install/install.log >&2
+    return 1
+  }
+}
+
+use_with_find_package() {
+  local folder=build/test/install/find_package
+  cmake -S tests/install -B "$folder" -G Ninja -DCMAKE_PREFIX_PATH="$(install_prefix)" \
+    >"$folder.log" 2>&1 && cmake --build "$folder" >>"$folder.log" 2>&1 || {
+    cat "$folder.log" >&2
+    return 1
+  }
+  "$folder/stranger"
+}
+
+use_with_pkg_config() {
+  local config flags
+  config=$(find "$(install_prefix)" -name godwit.pc)
+  flags=$(PKG_CONFIG_PATH=$(dirname "$config") pkg-config --cflags --libs godwit)
+  # shellcheck disable=SC2086
+  g++ -std=c++20 tests/install/stranger.cpp $flags \
+    -Wl,-rpath,"$(dirname "$(dirname "$config")")" -o build/test/install/by_pkg_config
+  build/test/install/by_pkg_config
+}
