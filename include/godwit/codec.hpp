@@ -51,7 +51,7 @@ struct BlobHead {
     std::array<std::size_t, kCount + 1> layout{};  // the offsets, then the size
     std::size_t end = 0;
     std::size_t index = 0;
-    const auto place = [&](std::size_t size, std::size_t align) {
+    [[maybe_unused]] const auto place = [&](std::size_t size, std::size_t align) {
       layout[index] = (end + align - 1) / align * align;
       end = layout[index++] + size;
     };
@@ -77,7 +77,7 @@ class BlobWriter {
       : memory_(memory), parts_(parts) {}
 
   void begin(std::size_t head_size) noexcept {
-    if (head_size <= memory_.size()) std::memset(memory_.data(), 0, head_size);
+    if (head_size > 0 && head_size <= memory_.size()) std::memset(memory_.data(), 0, head_size);
     copied_ = head_size;
     size_ = head_size;
   }

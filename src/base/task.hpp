@@ -1,6 +1,7 @@
 // A move-only callable with room for a small capture, so that posting work does not allocate.
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <functional>
 #include <new>
@@ -47,7 +48,11 @@ class UniqueFunction<R(Args...)> {
   ~UniqueFunction() { reset(); }
 
   explicit operator bool() const noexcept { return verbs_ != nullptr; }
-  R operator()(Args... args) { return verbs_->invoke(storage_, std::forward<Args>(args)...); }
+  // Not to be called while empty.
+  R operator()(Args... args) {
+    assert(verbs_ != nullptr);
+    return verbs_->invoke(storage_, std::forward<Args>(args)...);
+  }
 
  private:
   struct Verbs {

@@ -5,6 +5,7 @@
 
 #include "base/cycles.hpp"
 #include "base/fail.hpp"
+#include "base/random.hpp"
 
 namespace godwit::call {
 
@@ -17,7 +18,9 @@ Engine::Engine(Scheduler& scheduler, Dialer& dialer, FunctionTable& functions, c
       executor_(executor),
       observer_(observer),
       options_(std::move(options)),
+      next_sequence_(mix64(options_.self.value ^ mix64(options_.epoch.value)) >> 22),
       wheel_(scheduler.now()),
+      next_intake_id_(mix64(next_sequence_)),
       clock_origin_(scheduler.now()),
       cycle_origin_(cycles()),
       nodes_(std::make_shared<NodeList>()),

@@ -80,6 +80,7 @@ class Engine final : public code::StoreEvents {
  public:
   struct Options {
     NodeId self;
+    Epoch epoch;
     std::string name;
     std::uint32_t credits = 256;      // granted on each link
     std::size_t max_waiting = 65536;  // calls that wait for a link or a credit, per peer
@@ -261,7 +262,9 @@ class Engine final : public code::StoreEvents {
 
   OutgoingPool outgoing_pool_;
   std::vector<OutgoingCall*> live_;  // by OutgoingCall::index; null when not in the engine
-  std::uint64_t next_sequence_ = 1;
+  // Ids start at a place of their own in each epoch: an answer meant for a call of this node's last
+  // life must not find one of this life.
+  std::uint64_t next_sequence_;
   DeadlineWheel wheel_;
   Time wheel_armed_until_{INT64_MAX};
   bool wheel_armed_ = false;
@@ -270,7 +273,7 @@ class Engine final : public code::StoreEvents {
   IncomingPool incoming_pool_;
   std::unordered_map<ContentId, Parked> parked_;
   std::unordered_map<std::uint64_t, IncomingCall*> travelling_;  // by intake id
-  std::uint64_t next_intake_id_ = 1;
+  std::uint64_t next_intake_id_;
   std::array<Crumb, kTrail> trail_{};
   std::size_t trail_next_ = 0;
 

@@ -109,6 +109,7 @@ void Engine::on_hop_moved(LinkState& link, const wire::Header& header, Bytes bod
 // that the call is over.
 void Engine::answer_travelled(const wire::TravelExtension& travel, wire::OutcomeWord outcome,
                               Bytes body, Buffer kept) {
+  outcome.may_have_started = true;  // it has run on every node it came through
   wire::Header ended;
   ended.kind = wire::Kind::hop_ended;
   ended.id = travel.intake_call;

@@ -74,8 +74,8 @@ std::string Address::to_string() const {
     case Scheme::sim: return fmt::format("sim:{}", index);
     case Scheme::tcp: break;
   }
-  const bool is_ipv6 = host.find(':') != std::string::npos;
-  return fmt::format(is_ipv6 ? "tcp:[{}]:{}" : "tcp:{}:{}", host, port);
+  if (host.find(':') != std::string::npos) return fmt::format("tcp:[{}]:{}", host, port);
+  return fmt::format("tcp:{}:{}", host, port);
 }
 
 bool Address::is_loopback() const {

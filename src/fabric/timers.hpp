@@ -22,6 +22,8 @@ class Timers {
   // When the next live timer is due; a far future when there is none.
   [[nodiscard]] Time next_due();
   [[nodiscard]] std::size_t size() const { return live_; }
+  // Cancelled ones that have not left yet included.
+  [[nodiscard]] std::size_t entries() const { return heap_.size(); }
 
  private:
   struct Entry {

@@ -1,12 +1,14 @@
 #include "fleet/digest.hpp"
 
+#include <utility>
+
 #include "base/random.hpp"
 
 namespace godwit::fleet {
 
 void Digest::set(std::uint64_t key, const Slot& slot) {
-  erase(key);
-  slots_.emplace(key, slot);
+  const auto [it, is_new] = slots_.try_emplace(key, slot);
+  if (!is_new) add(key, std::exchange(it->second, slot).fingerprint, true);
   add(key, slot.fingerprint, false);
 }
 

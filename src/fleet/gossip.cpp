@@ -71,7 +71,7 @@ void Gossip::refill_neighbours() {
 void Gossip::peer_up(NodeId node) {
   if (!started_ || node == table_.self().node) return;
   seed_pause_intervals_ = 1;
-  send(node, decode(greeting()).value());
+  send_bytes(node, greeting(), 1);
 }
 
 void Gossip::peer_lost(NodeId node, Epoch epoch) {
@@ -156,7 +156,9 @@ void Gossip::push() {
   }
   // The list may change under us: sending can end in a change of the table.
   const std::vector<NodeId> receivers = neighbours_;
-  for (const NodeId peer : receivers) send(peer, message);
+  const std::vector<std::byte> encoded = encode(message);
+  const std::size_t entry_count = message.nodes.size() + message.names.size();
+  for (const NodeId peer : receivers) send_bytes(peer, encoded, entry_count);
 }
 
 // If someone else wrote our record, it was to say that we are lost. We are not.

@@ -112,7 +112,8 @@ class Gossip {
   void answer_wants(NodeId from, const TableMessage& message);
   // Adds the entry unless the message is full; false then.
   bool add_entry(TableMessage& message, std::size_t& bytes, std::uint64_t key);
-  void send(NodeId to, TableMessage message);
+  void send(NodeId to, const TableMessage& message);
+  void send_bytes(NodeId to, Bytes bytes, std::size_t entry_count);
 
   Scheduler& scheduler_;
   Links& links_;

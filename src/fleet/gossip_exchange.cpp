@@ -58,7 +58,7 @@ void Gossip::answer_buckets(NodeId from, const TableMessage& message) {
     }
     answer.summary_buckets.push_back(bucket);
   }
-  if (!answer.summary_buckets.empty()) send(from, std::move(answer));
+  if (!answer.summary_buckets.empty()) send(from, answer);
 }
 
 void Gossip::answer_summary(NodeId from, const TableMessage& message) {
@@ -89,7 +89,7 @@ void Gossip::answer_summary(NodeId from, const TableMessage& message) {
     answer.wants.push_back(stamp.key);
   }
   if (!answer.nodes.empty() || !answer.names.empty() || !answer.wants.empty()) {
-    send(from, std::move(answer));
+    send(from, answer);
   }
 }
 
@@ -101,7 +101,7 @@ void Gossip::answer_wants(NodeId from, const TableMessage& message) {
     answer.more = true;
     break;
   }
-  if (!answer.nodes.empty() || !answer.names.empty()) send(from, std::move(answer));
+  if (!answer.nodes.empty() || !answer.names.empty()) send(from, answer);
 }
 
 bool Gossip::add_entry(TableMessage& message, std::size_t& bytes, std::uint64_t key) {
@@ -117,11 +117,14 @@ bool Gossip::add_entry(TableMessage& message, std::size_t& bytes, std::uint64_t 
   return true;
 }
 
-void Gossip::send(NodeId to, TableMessage message) {
-  const std::vector<std::byte> bytes = encode(message);
+void Gossip::send(NodeId to, const TableMessage& message) {
+  send_bytes(to, encode(message), message.nodes.size() + message.names.size());
+}
+
+void Gossip::send_bytes(NodeId to, Bytes bytes, std::size_t entry_count) {
   ++counters_.messages_sent;
   counters_.bytes_sent += bytes.size();
-  counters_.entries_sent += message.nodes.size() + message.names.size();
+  counters_.entries_sent += entry_count;
   links_.send_table(to, bytes);
 }
 

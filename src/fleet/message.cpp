@@ -96,7 +96,7 @@ bool too_many(const Vector* vector, std::size_t limit) {
   return vector != nullptr && vector->size() > limit;
 }
 
-Status check_counts(const wire::Table& table) {
+Status check_counts(const wire::TableBody& table) {
   if (table.buckets() != nullptr && table.buckets()->size() != Digest::kBuckets) {
     return fail(ErrorCode::bad_format, "a table message has {} buckets instead of {}",
                 table.buckets()->size(), Digest::kBuckets);
@@ -162,8 +162,8 @@ std::vector<std::byte> encode(const TableMessage& message) {
       offset_or_none(message.wants, [&] { return builder.CreateVector(message.wants); });
   const auto node_vector = offset_or_none(nodes, [&] { return builder.CreateVector(nodes); });
   const auto name_vector = offset_or_none(names, [&] { return builder.CreateVector(names); });
-  wire::FinishTableBuffer(
-      builder, wire::CreateTable(builder, message.root, message.probe, message.rumour, message.more,
+  wire::FinishTableBodyBuffer(
+      builder, wire::CreateTableBody(builder, message.root, message.probe, message.rumour, message.more,
                                  buckets, summary_buckets, summary, wants, node_vector,
                                  name_vector));
   const Bytes bytes = std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()));
@@ -185,10 +185,10 @@ Result<TableMessage> decode(Bytes bytes) {
   constexpr int kTablesPerEntry = 3;
   flatbuffers::Verifier verifier(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size(),
                                  kMaxDepth, 2 * kTablesPerEntry * kEntriesPerMessage);
-  if (!wire::VerifyTableBuffer(verifier)) {
+  if (!wire::VerifyTableBodyBuffer(verifier)) {
     return fail(ErrorCode::bad_format, "{} bytes are not a table message", bytes.size());
   }
-  const wire::Table& table = *wire::GetTable(bytes.data());
+  const wire::TableBody& table = *wire::GetTableBody(bytes.data());
   GODWIT_CHECK(check_counts(table));
   TableMessage message{.root = table.root(),
                        .probe = table.probe(),

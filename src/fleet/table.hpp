@@ -36,6 +36,8 @@ class Table {
     Epoch epoch;
   };
   explicit Table(Self self, TableLimits limits = {}) : self_(self), limits_(limits) {}
+  Table(const Table&) = delete;
+  Table& operator=(const Table&) = delete;
 
   // -- Nodes -------------------------------------------------------------------------------------
 

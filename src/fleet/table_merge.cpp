@@ -37,12 +37,17 @@ Table::Merged Table::merge(std::span<const NodeEntry> nodes, std::span<const Nam
 bool Table::store(NodeEntry entry) {
   const NodeId id = entry.record.id;
   const std::uint64_t key = key_of(id);
-  drop(key);
-  nodes_by_name_[entry.record.name].insert(id);
+  const auto [it, is_new] = nodes_.try_emplace(id);
+  NodeEntry& existing = it->second;
+  if (!is_new) graves_.erase({existing.version, key});
+  if (is_new || existing.record.name != entry.record.name) {
+    if (!is_new) unlist(existing.record);
+    nodes_by_name_[entry.record.name].insert(id);
+  }
   digest_.set(key, {.fingerprint = fingerprint(entry), .node = id});
   const bool is_grave = entry.record.state == NodeState::lost;
   const Version version = entry.version;
-  nodes_.emplace(id, std::move(entry));
+  existing = std::move(entry);
   node_list_.reset();
   return !is_grave || dig(version, key);
 }

@@ -51,9 +51,11 @@ std::vector<Sample> CounterSet::snapshot() const {
   const std::lock_guard lock(mutex_);
   std::vector<Sample> samples;
   samples.reserve(entries_.size() + 1);
-  for (const auto& [name, entry] : entries_) {
-    std::visit([&](const auto& object) { samples.push_back(sample_of(name, entry.help, *object)); },
-               entry.object);
+  for (const auto& named : entries_) {
+    const Entry& entry = named.second;
+    std::visit(
+        [&](const auto& object) { samples.push_back(sample_of(named.first, entry.help, *object)); },
+        entry.object);
   }
   if (names_dropped_.value() > 0) {
     samples.push_back({"counter_names_dropped", "Counters that found no room under their own name",

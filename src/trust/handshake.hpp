@@ -37,7 +37,7 @@ class Handshake {
     // Outlives the handshake. null: an open fleet; both sides must agree on having one or not.
     const FleetKey* key = nullptr;
     // What this side can do; the peer ignores what it does not know.
-    std::vector<std::string> features;
+    std::vector<std::string> features{};
     std::uint16_t oldest_version = kOldestVersion;
     std::uint16_t newest_version = kNewestVersion;
   };

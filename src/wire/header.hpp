@@ -25,7 +25,7 @@ enum class Kind : std::uint8_t {
   hop_ended = 7,  // id: intake's call id    aux: outcome word; body as in reply
   have_code = 8,  // body: a bundle's id; ask for it if you lack it
   // Fleet membership (handled by fleet/).
-  table = 16,  // body: wire::Table
+  table = 16,  // body: wire::TableBody
   // Anything a link needs for itself.
   ping = 32,
   pong = 33,

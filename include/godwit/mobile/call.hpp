@@ -55,7 +55,7 @@ class CallFailed : public std::exception {
       : text_(message), ending_(ending), reason_(reason), may_have_started_(may_have_started) {}
 
   [[nodiscard]] const char* what() const noexcept override { return text_.c_str(); }
-  [[nodiscard]] std::int32_t ending() const noexcept { return ending_; }  // GODWIT_ENDED_...
+  [[nodiscard]] std::int32_t ending() const noexcept { return ending_; }   // GODWIT_ENDED_...
   [[nodiscard]] std::uint32_t reason() const noexcept { return reason_; }  // a godwit::ErrorCode
   [[nodiscard]] bool may_have_started() const noexcept { return may_have_started_; }
 
@@ -273,8 +273,8 @@ struct Hop {
 template <class T>
 class Next {
  public:
-  Next(T value) : value_(std::move(value)) {}                       // NOLINT
-  Next(Hop<T> hop) noexcept : hop_(true), error_(hop.error) {}      // NOLINT
+  Next(T value) : value_(std::move(value)) {}                   // NOLINT
+  Next(Hop<T> hop) noexcept : hop_(true), error_(hop.error) {}  // NOLINT
   [[nodiscard]] bool is_hop() const noexcept { return hop_; }
   [[nodiscard]] std::int32_t hop_error() const noexcept { return error_; }
   [[nodiscard]] const T& value() const noexcept { return value_; }

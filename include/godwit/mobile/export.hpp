@@ -187,7 +187,8 @@ consteval auto export_record(const char (&name)[NameChars], const char (&entry)[
       .entry_size = EntryChars - 1,
   };
   for (std::size_t i = 0; i < NameChars; ++i) record.name[i] = name[i];
-  for (std::size_t i = 0; i < kSignature; ++i) record.signature[i] = signature_of<Function>.chars[i];
+  for (std::size_t i = 0; i < kSignature; ++i)
+    record.signature[i] = signature_of<Function>.chars[i];
   for (std::size_t i = 0; i < EntryChars; ++i) record.entry[i] = entry[i];
   return record;
 }

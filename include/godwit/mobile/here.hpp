@@ -111,8 +111,8 @@ class Here {
     return continue_at(function_ref<Function>, node, std::forward<Args>(args)...);
   }
   template <class F, class... Args>
-  [[nodiscard]] Hop<typename SignatureOf<F>::Result> continue_at(FunctionRef<F> function,
-                                                                 Node node, Args&&... args) const {
+  [[nodiscard]] Hop<typename SignatureOf<F>::Result> continue_at(FunctionRef<F> function, Node node,
+                                                                 Args&&... args) const {
     const godwit_function_ref target = function.abi();
     return {detail::Arguments<SignatureOf<F>>::with_parts(
         [&](const godwit_bytes* parts, std::size_t count) {
@@ -131,8 +131,8 @@ class Here {
   // [blocks] Makes a bundle out of IR. Returns 0 or a godwit::ErrorCode; last_error() explains it.
   [[nodiscard]] std::int32_t try_build(const Build& request, BuiltCode& code) const noexcept {
     const godwit_build_v1 abi{
-        request.ir.data(),           request.ir.size(),        request.function.data(),
-        request.function.size(),     request.signature.data(), request.signature.size(),
+        request.ir.data(),       request.ir.size(),        request.function.data(),
+        request.function.size(), request.signature.data(), request.signature.size(),
     };
     return table_->build(table_, &abi, code.id.data());
   }
@@ -161,8 +161,8 @@ class Here {
   }
 
   template <class F, class... Args>
-  std::int32_t start(FunctionRef<F> function, Node node, std::uint32_t flags,
-                     std::uint64_t& handle, Args&&... args) const {
+  std::int32_t start(FunctionRef<F> function, Node node, std::uint32_t flags, std::uint64_t& handle,
+                     Args&&... args) const {
     const godwit_function_ref target = function.abi();
     return detail::Arguments<SignatureOf<F>>::with_parts(
         [&](const godwit_bytes* parts, std::size_t count) {

@@ -55,8 +55,9 @@ template <class T, std::size_t N>
 struct PlainCheck<std::array<T, N>> : PlainCheck<T[N]> {};
 template <Described T>
 struct PlainCheck<T> {
-  static constexpr bool kNeeded = TypeOf<T>::kInfo.each(
-      [](const auto&... fields) { return (PlainCheck<ValueOf<decltype(fields)>>::kNeeded || ...); });
+  static constexpr bool kNeeded = TypeOf<T>::kInfo.each([](const auto&... fields) {
+    return (PlainCheck<ValueOf<decltype(fields)>>::kNeeded || ...);
+  });
   static bool valid(const std::byte* at) noexcept {
     if constexpr (kNeeded) {
       return TypeOf<T>::kInfo.each([at](const auto&... fields) {

@@ -9,8 +9,9 @@ namespace godwit {
 
 template <class T>
 struct TypeOf<std::vector<T>> {
-  static_assert(!std::is_same_v<T, bool>,
-                "godwit: std::vector<bool> has no elements in memory; use std::vector<std::uint8_t>");
+  static_assert(
+      !std::is_same_v<T, bool>,
+      "godwit: std::vector<bool> has no elements in memory; use std::vector<std::uint8_t>");
   static constexpr bool kPlain = false;
   static constexpr void spell(Speller& out) noexcept {
     out.put("list<");
@@ -41,8 +42,7 @@ struct PassedAs<std::vector<T>> {
 }  // namespace detail
 
 template <class T>
-struct Codec<std::vector<T>>
-    : std::conditional_t<kPlain<T>, detail::RawVector<T>, detail::NotRaw> {
+struct Codec<std::vector<T>> : std::conditional_t<kPlain<T>, detail::RawVector<T>, detail::NotRaw> {
   static constexpr Form kForm = kPlain<T> ? Form::raw : Form::packed;
 
   static void pack(Packer& out, const std::vector<T>& items) {

@@ -32,7 +32,8 @@ class Bundle {
   // A whole file in memory. Errors: bad_format (not a bundle, cut short, a lying length or a
   // hostile name), corrupt_code (a slice's bytes do not have the hash the manifest names).
   [[nodiscard]] static Result<Bundle> parse(Buffer file);
-  // A manifest alone. Copies the bytes. Errors: bad_format.
+  // A manifest alone. Copies the bytes. Whoever asked for a particular bundle compares id().
+  // Errors: bad_format.
   [[nodiscard]] static Result<Bundle> from_manifest(Bytes manifest);
 
   // This bundle, also holding the slice with these bytes, which are copied. Error: corrupt_code if
@@ -74,6 +75,8 @@ class Bundle {
 class BundleBuilder {
  public:
   explicit BundleBuilder(std::string name) { manifest_.name = std::move(name); }
+  BundleBuilder(BundleBuilder&&) = default;
+  BundleBuilder& operator=(BundleBuilder&&) = default;
 
   BundleBuilder& producer(std::string producer);
   BundleBuilder& function(FunctionInfo function);

@@ -18,8 +18,10 @@ struct Preamble {
   std::uint32_t manifest_bytes = 0;
   std::uint32_t reserved = 0;
   std::uint64_t total_bytes = 0;
+  ContentId id;  // of the manifest
+  std::uint64_t reserved_too = 0;
 };
-static_assert(sizeof(Preamble) == 24 && std::is_trivially_copyable_v<Preamble>);
+static_assert(sizeof(Preamble) == kSliceAlignment && std::is_trivially_copyable_v<Preamble>);
 
 constexpr std::uint64_t align_up(std::uint64_t offset) {
   return (offset + kSliceAlignment - 1) / kSliceAlignment * kSliceAlignment;
@@ -53,7 +55,7 @@ Result<Preamble> read_preamble(Bytes file) {
     return fail(ErrorCode::bad_format, "the bundle has {} bytes but says {}: it was cut short or "
                 "extended; copy or build it again", file.size(), preamble.total_bytes);
   }
-  if (file.size() > kMaxBundleBytes || preamble.reserved != 0 ||
+  if (file.size() > kMaxBundleBytes || preamble.reserved != 0 || preamble.reserved_too != 0 ||
       preamble.manifest_bytes > kMaxManifestBytes ||
       preamble.manifest_bytes > file.size() - sizeof preamble) {
     return fail(ErrorCode::bad_format, "the bundle's preamble lies: {} bytes in all, {} of manifest",
@@ -76,6 +78,11 @@ Result<Bundle> Bundle::parse(Buffer file) {
   const Bytes bytes = owner->view();
   GODWIT_TRY(const Preamble preamble, read_preamble(bytes));
   const Bytes manifest = bytes.subspan(sizeof preamble, preamble.manifest_bytes);
+  if (ContentId::of(manifest) != preamble.id) {
+    return fail(ErrorCode::bad_format,
+                "the bundle's manifest does not have the hash its preamble names: the file was "
+                "altered; copy or build it again");
+  }
   Buffer manifest_copy = Buffer::copy_of(manifest);
   if (manifest_copy.size() != manifest.size()) {
     return fail(ErrorCode::out_of_memory, "no memory for a manifest of {} bytes", manifest.size());
@@ -141,7 +148,8 @@ Result<Buffer> Bundle::to_bytes() const {
   }
   std::memset(file.data(), 0, file.size());
   const Preamble preamble{.manifest_bytes = static_cast<std::uint32_t>(manifest.size()),
-                          .total_bytes = layout.total_bytes};
+                          .total_bytes = layout.total_bytes,
+                          .id = id()};
   std::memcpy(file.data(), &preamble, sizeof preamble);
   std::memcpy(file.data() + sizeof preamble, manifest.data(), manifest.size());
   for (std::size_t i = 0; i < slices().size(); ++i) {

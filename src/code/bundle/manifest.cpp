@@ -38,8 +38,7 @@ Result<SliceInfo> to_info(const wire::Slice& slice) {
     return fail(ErrorCode::bad_format, "a slice id of the bundle has {} bytes instead of {}",
                 slice.id()->size(), ContentId::kSize);
   }
-  SliceInfo info{.id = {},
-                 .kind = static_cast<SliceKind>(slice.kind()),
+  SliceInfo info{.kind = static_cast<SliceKind>(slice.kind()),
                  .machine = static_cast<Machine>(slice.machine()),
                  .triple = text(slice.triple()),
                  .size_bytes = slice.size_bytes(),
@@ -49,8 +48,7 @@ Result<SliceInfo> to_info(const wire::Slice& slice) {
                             .thread_locals = slice.thread_locals(),
                             .constructors = slice.constructors(),
                             .may_start_threads = slice.may_start_threads(),
-                            .imports = texts(slice.imports())},
-                 .bytes = {}};
+                            .imports = texts(slice.imports())}};
   std::memcpy(info.id.digest.data(), slice.id()->data(), ContentId::kSize);
   return info;
 }
@@ -139,8 +137,6 @@ Result<Manifest> decode_manifest(Bytes bytes) {
   }
   Manifest manifest{.name = text(encoded.name()),
                     .producer = text(encoded.producer()),
-                    .functions = {},
-                    .slices = {},
                     .needs = texts(encoded.needs())};
   for (const wire::Function* function : *encoded.functions()) {
     manifest.functions.push_back(to_info(*function));

@@ -14,9 +14,9 @@
 namespace godwit::code {
 
 struct FunctionInfo {
-  std::string name;
-  std::string signature;  // docs/types.md
-  std::string entry;      // the symbol that follows the mobile ABI
+  std::string name = {};
+  std::string signature = {};  // docs/types.md
+  std::string entry = {};      // the symbol that follows the mobile ABI
   std::uint32_t flags = 0;  // GODWIT_EXPORT_...
 
   [[nodiscard]] bool is_inline() const noexcept { return (flags & GODWIT_EXPORT_INLINE) != 0; }
@@ -31,7 +31,7 @@ struct CodeTraits {
   bool thread_locals = false;
   bool constructors = false;
   bool may_start_threads = false;
-  std::vector<std::string> imports;  // undefined symbols, sorted
+  std::vector<std::string> imports = {};  // undefined symbols, sorted
 
   // Code with state gets one tier: loading it twice would duplicate the state.
   [[nodiscard]] bool stateful() const noexcept {
@@ -40,26 +40,26 @@ struct CodeTraits {
 };
 
 struct SliceInfo {
-  ContentId id;
+  ContentId id = {};
   SliceKind kind = SliceKind::none;
   Machine machine = Machine::none;
-  std::string triple;
+  std::string triple = {};
   std::uint64_t size_bytes = 0;
-  std::string producer;
+  std::string producer = {};
   std::uint16_t llvm_major = 0;  // bitcode only
-  CodeTraits traits;
+  CodeTraits traits = {};
   // Set by Bundle, which owns them; empty where only the manifest is here.
-  Bytes bytes;
+  Bytes bytes = {};
 
   [[nodiscard]] bool stateful() const noexcept { return traits.stateful(); }
 };
 
 struct Manifest {
-  std::string name;
-  std::string producer;
-  std::vector<FunctionInfo> functions;
-  std::vector<SliceInfo> slices;
-  std::vector<std::string> needs;  // shared libraries by soname
+  std::string name = {};
+  std::string producer = {};
+  std::vector<FunctionInfo> functions = {};
+  std::vector<SliceInfo> slices = {};
+  std::vector<std::string> needs = {};  // shared libraries by soname
 };
 
 // Errors of both: bad_format (a limit of limits.hpp, a name, a duplicate). What encode() accepts,

@@ -13,12 +13,11 @@ using testing::HasSubstr;
 
 std::unique_ptr<Library> build_or_fail(Jit& jit, const BuildRequest& request, std::string& entry) {
   auto built = jit.build(request);
-  EXPECT_TRUE(built) << built.error().message;
-  if (!built) return nullptr;
+  if (!built) throw std::runtime_error(built.error().message);
   entry = built->entry;
   auto library = try_load(jit, std::string(text_of(built->bitcode.view())), Tier::optimised);
-  EXPECT_TRUE(library) << library.error().message;
-  return library ? *std::move(library) : nullptr;
+  if (!library) throw std::runtime_error(library.error().message);
+  return *std::move(library);
 }
 
 double as_double(const Answer& answer) {
@@ -46,7 +45,7 @@ TEST(JitBuild, ASpecialisedPolynomialRuns) {
   const std::string ir = polynomial_ir({2, -3, 0.5, 7});
   std::string entry;
   const auto library = build_or_fail(
-      *jit, {.ir = bytes_of(ir), .function = "poly", .signature = "(f64)->f64"}, entry);
+      *jit, {.ir = bytes_of(ir), .function = "poly", .signature = "(f64) -> f64"}, entry);
   EXPECT_EQ(entry, "godwit_entry_poly");
   const double x = 1.5;
   EXPECT_DOUBLE_EQ(as_double(call_blob(*library, entry, bytes_of_value(x))),
@@ -86,7 +85,8 @@ TEST(JitBuild, SpansAreReadInPlaceAndChecked) {
   auto jit = open_or_fail();
   std::string entry;
   const auto library = build_or_fail(
-      *jit, {.ir = bytes_of(kSumIr), .function = "scaled_sum", .signature = "(span<f64>,f64)->f64"},
+      *jit,
+      {.ir = bytes_of(kSumIr), .function = "scaled_sum", .signature = "(span<f64>, f64) -> f64"},
       entry);
   alignas(16) SumArguments arguments{32, 4, 10, 0, {1, 2, 3, 4}};
   const auto call_sum = [&](std::size_t size) {
@@ -126,10 +126,11 @@ define void @mirror(ptr sret([16 x i8]) %out, ptr %point, i1 zeroext %swap) {
 }
 )";
   std::string entry;
-  const auto library = build_or_fail(
-      *jit,
-      {.ir = bytes_of(ir), .function = "mirror", .signature = "(array<f64,2>,bool)->array<f64,2>"},
-      entry);
+  const auto library = build_or_fail(*jit,
+                                     {.ir = bytes_of(ir),
+                                      .function = "mirror",
+                                      .signature = "(array<f64, 2>, bool) -> array<f64, 2>"},
+                                     entry);
   struct {
     double x, y;
     std::uint64_t swap;
@@ -153,7 +154,7 @@ define void @thrower() {
 )";
   std::string entry;
   const auto library = build_or_fail(
-      *jit, {.ir = bytes_of(ir), .function = "thrower", .signature = "()->unit"}, entry);
+      *jit, {.ir = bytes_of(ir), .function = "thrower", .signature = "() -> unit"}, entry);
   const Answer answer = call_blob(*library, entry, {});
   EXPECT_EQ(answer.status, GODWIT_APP_ERROR);
   EXPECT_THAT(answer.bytes, HasSubstr("threw"));
@@ -173,7 +174,7 @@ define i32 @one() {
 )";
   std::string entry;
   const auto library =
-      build_or_fail(*jit, {.ir = bytes_of(ir), .function = "one", .signature = "()->i32"}, entry);
+      build_or_fail(*jit, {.ir = bytes_of(ir), .function = "one", .signature = "() -> i32"}, entry);
   EXPECT_NE(library, nullptr);
   EXPECT_EQ(library->entry("one"), nullptr) << "only the entry is visible";
 }
@@ -183,15 +184,15 @@ TEST(JitBuild, AcceptsBitcode) {
   const std::string bitcode = test_bitcode("twin_1");
   std::string entry;
   const auto library = build_or_fail(
-      *jit, {.ir = bytes_of(bitcode), .function = "helper", .signature = "()->u64"}, entry);
+      *jit, {.ir = bytes_of(bitcode), .function = "helper", .signature = "() -> u64"}, entry);
   EXPECT_EQ(call(*library, entry).word(), 1U);
 }
 
 TEST(JitBuild, NamesBothSidesOfAMismatch) {
   auto jit = open_or_fail();
   const std::string ir = "define double @f(double %x, i32 %n) {\n ret double %x\n}\n";
-  for (const std::string signature :
-       {"(f64)->f64", "(f64,i64)->f64", "(f64,i32)->f32", "(f64,i32)->unit", "(span<f64>)->f64"}) {
+  for (const std::string signature : {"(f64) -> f64", "(f64, i64) -> f64", "(f64, i32) -> f32",
+                                      "(f64, i32) -> unit", "(span<f64>) -> f64"}) {
     const auto built = jit->build({.ir = bytes_of(ir), .function = "f", .signature = signature});
     ASSERT_FALSE(built) << signature;
     EXPECT_EQ(built.error().code, ErrorCode::type_mismatch);
@@ -208,13 +209,13 @@ TEST(JitBuild, RefusesWhatCannotBeBuilt) {
         .error()
         .code;
   };
-  EXPECT_EQ(code(ir, "f", "(map<str,f64>)->unit"), ErrorCode::invalid_argument);
-  EXPECT_EQ(code(ir, "f", "(str)->str"), ErrorCode::invalid_argument);
+  EXPECT_EQ(code(ir, "f", "(map<str, f64>) -> unit"), ErrorCode::invalid_argument);
+  EXPECT_EQ(code(ir, "f", "(str) -> str"), ErrorCode::invalid_argument);
   EXPECT_EQ(code(ir, "f", "(str"), ErrorCode::bad_format);
-  EXPECT_EQ(code(ir, "g", "(str)->unit"), ErrorCode::unknown_function);
-  EXPECT_EQ(code("define void @f( {", "f", "()->unit"), ErrorCode::corrupt_code);
+  EXPECT_EQ(code(ir, "g", "(str) -> unit"), ErrorCode::unknown_function);
+  EXPECT_EQ(code("define void @f( {", "f", "() -> unit"), ErrorCode::corrupt_code);
   EXPECT_EQ(code("target triple = \"aarch64-linux-gnu\"\ndefine void @f() {\n ret void\n}\n", "f",
-                 "()->unit"),
+                 "() -> unit"),
             ErrorCode::no_slice);
 }
 
@@ -238,8 +239,8 @@ define i64 @f() {
   ret i64 %i
 }
 )";
-  const std::pair<std::string, std::string> cases[] = {{assembly, "()->unit"},
-                                                       {intrinsic, "()->u64"}};
+  const std::pair<std::string, std::string> cases[] = {{assembly, "() -> unit"},
+                                                       {intrinsic, "() -> u64"}};
   for (const auto& [ir, signature] : cases) {
     for (const Tier tier : {Tier::fast, Tier::optimised}) {
       const auto built = jit->build({.ir = bytes_of(ir), .function = "f", .signature = signature});

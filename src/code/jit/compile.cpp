@@ -5,6 +5,7 @@
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -22,7 +23,7 @@ struct Pipeline {
   llvm::ModuleAnalysisManager modules;
 };
 
-void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
+void run_passes(llvm::Module& module, llvm::TargetMachine& machine, llvm::OptimizationLevel level) {
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = true;
   tuning.SLPVectorization = true;
@@ -36,8 +37,18 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
   builder.registerLoopAnalyses(pipeline->loops);
   builder.crossRegisterProxies(pipeline->loops, pipeline->functions, pipeline->components,
                                pipeline->modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(module, pipeline->modules);
+  auto passes = level == llvm::OptimizationLevel::O0 ? builder.buildO0DefaultPipeline(level)
+                                                     : builder.buildPerModuleDefaultPipeline(level);
+  passes.run(module, pipeline->modules);
   delete pipeline;
+}
+
+// Functions marked so may have no body to call (parts of libstdc++ are), in bitcode on which no
+// optimiser has run yet.
+bool must_inline(const llvm::Module& module) {
+  return std::any_of(module.begin(), module.end(), [](const llvm::Function& function) {
+    return function.hasFnAttribute(llvm::Attribute::AlwaysInline) && !function.use_empty();
+  });
 }
 
 bool generate(llvm::Module& module, llvm::TargetMachine& machine, ObjectBytes& object) {
@@ -58,7 +69,11 @@ Result<ObjectBytes> compile(Unit& unit, Host& host, Tier tier, const std::string
   ObjectBytes object;
   bool supported = true;
   const auto fatal = fatal_error_of([&] {
-    if (tier == Tier::optimised) optimise(*unit.module, *machine);
+    if (tier == Tier::optimised) {
+      run_passes(*unit.module, *machine, llvm::OptimizationLevel::O3);
+    } else if (must_inline(*unit.module)) {
+      run_passes(*unit.module, *machine, llvm::OptimizationLevel::O0);
+    }
     supported = generate(*unit.module, *machine, object);
   });
   if (fatal) {

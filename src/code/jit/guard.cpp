@@ -26,7 +26,10 @@ constexpr std::size_t kMaxDiagnosticBytes = 4096;
 
 FatalGuard::FatalGuard() {
   static std::once_flag once;
-  std::call_once(once, [] { llvm::install_fatal_error_handler(on_fatal_error); });
+  std::call_once(once, [] {
+    llvm::install_fatal_error_handler(on_fatal_error);
+    llvm::install_bad_alloc_error_handler(on_fatal_error);  // a lying length asks for terabytes
+  });
   ++guards_on_this_thread;
 }
 

@@ -6,6 +6,7 @@
 #include <llvm/Support/Error.h>
 
 #include <exception>
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -52,6 +53,8 @@ template <class Work>
     return std::nullopt;
   } catch (const FatalLlvmError& error) {
     return error.message;
+  } catch (const std::bad_alloc&) {
+    return "out of memory";
   }
 }
 

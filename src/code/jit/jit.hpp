@@ -36,7 +36,7 @@ struct JitInfo {
 struct BuildRequest {
   Bytes ir;  // borrowed during build()
   std::string function;
-  std::string signature;  // docs/types.md, e.g. "(span<f64>,f64)->f64"
+  std::string signature;  // docs/types.md, e.g. "(span<f64>, f64) -> f64"
 };
 
 struct BuiltCode {

@@ -44,15 +44,12 @@ Result<MadeSlice> make_bitcode_slice(CompileSession& session, const SliceInputs&
 
   GODWIT_TRY(CodeTraits traits, traits_of_bitcode(session, inputs.machine, output));
   GODWIT_TRY(Buffer bytes, read_file(output, kMaxBundleBytes));
-  return MadeSlice{{.id = {},
-                    .kind = SliceKind::bitcode,
+  return MadeSlice{{.kind = SliceKind::bitcode,
                     .machine = inputs.machine,
                     .triple = std::string(triple_of(inputs.machine)),
-                    .size_bytes = 0,
                     .producer = tools.producer(),
                     .llvm_major = tools.llvm_major,
-                    .traits = std::move(traits),
-                    .bytes = {}},
+                    .traits = std::move(traits)},
                    std::move(bytes)};
 }
 

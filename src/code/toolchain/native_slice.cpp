@@ -68,15 +68,11 @@ Result<MadeSlice> make_native_slice(CompileSession& session, const SliceInputs& 
   GODWIT_TRY(Buffer bytes, read_file(output, kMaxBundleBytes));
   GODWIT_TRY(const ElfFile elf, ElfFile::parse(bytes.view()));
   GODWIT_TRY(CodeTraits traits, traits_of(elf));
-  return MadeSlice{{.id = {},
-                    .kind = SliceKind::native,
+  return MadeSlice{{.kind = SliceKind::native,
                     .machine = inputs.machine,
                     .triple = std::string(triple_of(inputs.machine)),
-                    .size_bytes = 0,
                     .producer = session.tools().producer(),
-                    .llvm_major = 0,
-                    .traits = std::move(traits),
-                    .bytes = {}},
+                    .traits = std::move(traits)},
                    std::move(bytes)};
 }
 

@@ -61,13 +61,12 @@ TEST(Codec, GivesTextAndListsBack) {
 }
 
 TEST(Codec, GivesPackedValuesBack) {
-  expect_round_trip(std::optional<double>{}, std::optional<double>{2.5},
-                    std::map<std::string, std::vector<float>>{{"x", {1, 2}}, {"", {}}},
-                    std::unordered_map<std::int32_t, bool>{{-1, true}, {5, false}},
-                    std::tuple<std::string, std::int8_t>{"t", -9},
-                    std::pair<bool, std::string>{true, "p"},
-                    std::array<std::string, 2>{"one", "two"}, sample::full_report(),
-                    sample::Report{});
+  expect_round_trip(
+      std::optional<double>{}, std::optional<double>{2.5},
+      std::map<std::string, std::vector<float>>{{"x", {1, 2}}, {"", {}}},
+      std::unordered_map<std::int32_t, bool>{{-1, true}, {5, false}},
+      std::tuple<std::string, std::int8_t>{"t", -9}, std::pair<bool, std::string>{true, "p"},
+      std::array<std::string, 2>{"one", "two"}, sample::full_report(), sample::Report{});
 }
 
 TEST(Codec, EncodesNothingAsAnEmptyBlob) {
@@ -81,10 +80,10 @@ TEST(Codec, EncodesNothingAsAnEmptyBlob) {
 TEST(Codec, WritesTheBytesOfTheSpecification) {
   const Buffer blob = encoded(std::uint8_t{5}, std::vector<std::uint16_t>{1, 2}, std::string("hi"));
   const std::uint8_t expected[] = {
-      5,    0, 0, 0, 0, 0, 0, 0,  48, 0, 0, 0, 0, 0, 0, 0,  // head: u8, {48, 2},
-      2,    0, 0, 0, 0, 0, 0, 0,  64, 0, 0, 0, 0, 0, 0, 0,  // {64, 2}
-      2,    0, 0, 0, 0, 0, 0, 0,  0,  0, 0, 0, 0, 0, 0, 0,  // padding to 16
-      1,    0, 2, 0, 0, 0, 0, 0,  0,  0, 0, 0, 0, 0, 0, 0,  // list<u16>
+      5,   0,  0, 0, 0, 0, 0, 0, 48, 0, 0, 0, 0, 0, 0, 0,  // head: u8, {48, 2},
+      2,   0,  0, 0, 0, 0, 0, 0, 64, 0, 0, 0, 0, 0, 0, 0,  // {64, 2}
+      2,   0,  0, 0, 0, 0, 0, 0, 0,  0, 0, 0, 0, 0, 0, 0,  // padding to 16
+      1,   0,  2, 0, 0, 0, 0, 0, 0,  0, 0, 0, 0, 0, 0, 0,  // list<u16>
       'h', 'i'};
   ASSERT_EQ(blob.size(), sizeof expected);
   EXPECT_EQ(std::memcmp(blob.data(), expected, sizeof expected), 0);
@@ -152,7 +151,7 @@ bool accepts(Bytes blob) {
   std::tuple<T> value;
   DecodeError error;
   const bool ok = decode(blob, value, error);
-  if (!ok) EXPECT_STRNE(error.what, "");
+  EXPECT_TRUE(ok || std::strlen(error.what) > 0);
   return ok;
 }
 
@@ -167,7 +166,8 @@ TEST(Decoder, ChecksEveryDescriptor) {
   EXPECT_FALSE(accepts<Doubles>(with_descriptor(48, 1, 32).view()));
   EXPECT_FALSE(accepts<Doubles>(with_descriptor(32, 1, 32).view()));
   const std::uint64_t huge = ~std::uint64_t{0};
-  for (const std::uint64_t count : {huge, huge / 8, huge / 8 + 1, huge / 8 + 2, std::uint64_t{1} << 61}) {
+  for (const std::uint64_t count :
+       {huge, huge / 8, huge / 8 + 1, huge / 8 + 2, std::uint64_t{1} << 61}) {
     EXPECT_FALSE(accepts<Doubles>(with_descriptor(16, count, 32).view())) << count;
     EXPECT_FALSE(accepts<std::vector<double>>(with_descriptor(16, count, 32).view()));
     EXPECT_FALSE(accepts<std::string>(with_descriptor(16, count, 32).view()) && count > 16);
@@ -219,13 +219,17 @@ TEST(Decoder, NamesTheArgument) {
 }
 
 // Truncations and flips of a blob that has a bit of everything: the decoder may accept or refuse,
-// but it must not read outside (AddressSanitizer watches: the copy has exactly the blob's size), and
-// what it accepts must encode again.
+// but it must not read outside (AddressSanitizer watches: the copy has exactly the blob's size),
+// and what it accepts must encode again.
 TEST(Decoder, SurvivesTenThousandMutations) {
   using Values = std::tuple<std::uint32_t, std::string, std::vector<sample::Particle>,
                             sample::Report, std::map<std::int32_t, std::string>, bool>;
-  const Values original{7, "words", std::vector<sample::Particle>(3), sample::full_report(),
-                        {{1, "one"}, {-2, "two"}}, true};
+  const Values original{7,
+                        "words",
+                        std::vector<sample::Particle>(3),
+                        sample::full_report(),
+                        {{1, "one"}, {-2, "two"}},
+                        true};
   const Buffer blob = std::apply([](const auto&... value) { return encoded(value...); }, original);
   std::mt19937_64 random(20240607);
   int accepted = 0;
@@ -234,7 +238,8 @@ TEST(Decoder, SurvivesTenThousandMutations) {
     const std::size_t size = random() % 4 == 0 ? random() % (blob.size() + 1) : blob.size();
     Buffer mutant = Buffer::copy_of(blob.view().first(size));
     for (std::uint64_t flips = random() % 4; size > 0 && flips > 0; --flips) {
-      const std::byte value = random() % 2 == 0 ? std::byte{0xff} : static_cast<std::byte>(random());
+      const std::byte value =
+          random() % 2 == 0 ? std::byte{0xff} : static_cast<std::byte>(random());
       mutant.data()[random() % size] = value;
     }
     Values values;

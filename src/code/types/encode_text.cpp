@@ -108,8 +108,7 @@ Status write_plain(const Type& type, const Literal& literal, std::byte* out) {
   if (type.kind == TypeKind::array) {
     GODWIT_CHECK(check_list(type, literal, type.count));
     for (std::size_t i = 0; i < literal.items.size(); ++i) {
-      GODWIT_CHECK(
-          write_plain(type.items[0], literal.items[i], out + i * type.items[0].size));
+      GODWIT_CHECK(write_plain(type.items[0], literal.items[i], out + i * type.items[0].size));
     }
     return {};
   }
@@ -247,8 +246,8 @@ Result<Blob> raw_elements(const Type& type, const std::string& word) {
 Result<Blob> packed_value(const Type& type, const std::string& word) {
   // A word for opt<str> or opt<bytes> stands for the text itself, as it does for str.
   Literal literal{.text = word};
-  const bool text = type.kind == TypeKind::opt && (type.items[0].kind == TypeKind::str ||
-                                                   type.items[0].kind == TypeKind::bytes);
+  const bool text = type.kind == TypeKind::opt &&
+                    (type.items[0].kind == TypeKind::str || type.items[0].kind == TypeKind::bytes);
   if (!text) {
     GODWIT_TRY(literal, parse_literal(word));
   }
@@ -269,7 +268,8 @@ Status write_argument(const Type& type, const Slot& slot, const std::string& wor
     GODWIT_TRY(const Literal literal, parse_literal(word));
     return write_plain(type, literal, blob.data() + slot.offset);
   }
-  GODWIT_TRY(const Blob segment, type.is_raw() ? raw_elements(type, word) : packed_value(type, word));
+  GODWIT_TRY(const Blob segment,
+             type.is_raw() ? raw_elements(type, word) : packed_value(type, word));
   if (segment.empty()) return {};
   blob.resize((blob.size() + kSegmentAlign - 1) / kSegmentAlign * kSegmentAlign);
   const std::uint64_t descriptor[2] = {

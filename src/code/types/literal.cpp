@@ -1,5 +1,7 @@
 #include "code/types/literal.hpp"
 
+#include <algorithm>
+
 #include "base/fail.hpp"
 #include "code/types/text.hpp"
 
@@ -43,9 +45,7 @@ class Reader {
     return fail(ErrorCode::invalid_argument, "{} at character {} of '{}'", what, at_ + 1,
                 text_.substr(0, 80));
   }
-  void skip_spaces() {
-    at_ = std::min(text_.find_first_not_of(kSpaces, at_), text_.size());
-  }
+  void skip_spaces() { at_ = std::min(text_.find_first_not_of(kSpaces, at_), text_.size()); }
   bool accept(char c) {
     skip_spaces();
     if (at_ == text_.size() || text_[at_] != c) return false;
@@ -56,10 +56,7 @@ class Reader {
   Result<Literal> value() {
     if (depth_ == kLiteralDepthLimit) return wrong("a value nested too deeply");
     ++depth_;
-    auto literal = accept('[')   ? list()
-                   : accept('{') ? object()
-                   : accept('"') ? quoted()
-                                 : word();
+    auto literal = accept('[') ? list() : accept('{') ? object() : accept('"') ? quoted() : word();
     --depth_;
     return literal;
   }
@@ -131,7 +128,8 @@ class Reader {
     if (point >= 0xd800 && point < 0xdc00 && text_.substr(at_, 2) == "\\u") {
       at_ += 2;
       GODWIT_TRY(const std::uint32_t low, code_unit());
-      if (low < 0xdc00 || low > 0xdfff) return wrong("expected the second half of a surrogate pair");
+      if (low < 0xdc00 || low > 0xdfff)
+        return wrong("expected the second half of a surrogate pair");
       point = 0x10000 + ((point - 0xd800) << 10) + (low - 0xdc00);
     }
     if (point >= 0xd800 && point <= 0xdfff) return wrong("half a surrogate pair");
@@ -168,6 +166,8 @@ std::string Literal::shown() const {
   return fmt::format("an object of {}", items.size());
 }
 
-Result<Literal> parse_literal(std::string_view text) { return Reader(text).whole(); }
+Result<Literal> parse_literal(std::string_view text) {
+  return Reader(text).whole();
+}
 
 }  // namespace godwit::code

@@ -33,7 +33,9 @@ constexpr std::uint32_t kAlignLimit = 16;
 bool is_word_start(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
-bool is_word(char c) { return is_word_start(c) || (c >= '0' && c <= '9'); }
+bool is_word(char c) {
+  return is_word_start(c) || (c >= '0' && c <= '9');
+}
 
 bool is_key(const Type& type) {
   return type.kind == TypeKind::str ||
@@ -263,7 +265,8 @@ class Parser {
       }
       end = offset + item.size;
     }
-    if (type.size < end || type.size % align != 0) return wrong("the struct's size cannot be right");
+    if (type.size < end || type.size % align != 0)
+      return wrong("the struct's size cannot be right");
     return {};
   }
 
@@ -274,8 +277,12 @@ class Parser {
 
 }  // namespace
 
-Result<Type> parse_type(std::string_view text) { return Parser(text).whole_type(); }
+Result<Type> parse_type(std::string_view text) {
+  return Parser(text).whole_type();
+}
 
-Result<Signature> parse_signature(std::string_view text) { return Parser(text).whole_signature(); }
+Result<Signature> parse_signature(std::string_view text) {
+  return Parser(text).whole_signature();
+}
 
 }  // namespace godwit::code

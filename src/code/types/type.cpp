@@ -8,8 +8,8 @@
 namespace godwit::code {
 namespace {
 
-constexpr std::array<std::string_view, 14> kWords = {"bool", "i8",  "i16", "i32", "i64",
-                                                     "u8",   "u16", "u32", "u64", "f32",
+constexpr std::array<std::string_view, 14> kWords = {"bool", "i8",   "i16", "i32",  "i64",
+                                                     "u8",   "u16",  "u32", "u64",  "f32",
                                                      "f64",  "unit", "str", "bytes"};
 
 std::uint64_t align_up(std::uint64_t value, std::uint64_t align) {

@@ -16,10 +16,11 @@
 
 namespace godwit::code {
 
-inline constexpr std::size_t kTypeTextLimit = 16 * 1024;             // characters of one string
-inline constexpr std::size_t kTypeDepthLimit = 16;                   // nesting
-inline constexpr std::size_t kTypeItemLimit = 32;                    // parameters, fields, tuple items
-inline constexpr std::uint64_t kPlainSizeLimit = std::uint64_t{1} << 30;  // bytes of one plain value
+inline constexpr std::size_t kTypeTextLimit = 16 * 1024;  // characters of one string
+inline constexpr std::size_t kTypeDepthLimit = 16;        // nesting
+inline constexpr std::size_t kTypeItemLimit = 32;         // parameters, fields, tuple items
+inline constexpr std::uint64_t kPlainSizeLimit = std::uint64_t{1}
+                                                 << 30;  // bytes of one plain value
 
 enum class TypeKind : std::uint8_t {
   boolean,

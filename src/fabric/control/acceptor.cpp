@@ -38,8 +38,10 @@ void LinkAcceptor::accept(std::unique_ptr<ControlSocket> socket) {
     return;
   }
   const std::uint64_t serial = next_serial_++;
+  LinkSetup::Options setup = options_.setup;
+  if (options_.hello) setup.self = options_.hello();
   pending_.emplace(serial, LinkSetup::as_server(
-                               reactor_, std::move(socket), options_.setup,
+                               reactor_, std::move(socket), std::move(setup),
                                [this](Established& link) { return answer_(link); },
                                [this, serial](Result<Established> link) {
                                  settle(serial, std::move(link));

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <unordered_map>
 
@@ -17,7 +18,9 @@ class LinkAcceptor {
  public:
   struct Options {
     // Hello, key, timeout for each link.
-    LinkSetup::Options setup;
+    LinkSetup::Options setup{};
+    // If set, asked for the hello of each link instead of setup.self.
+    std::function<Hello()> hello{};
     // Handshakes under way; more are refused by closing them, so that half-open connections
     // cannot pile up.
     std::size_t max_pending = 64;

@@ -44,9 +44,9 @@ struct Established {
 class LinkSetup final : private ControlEvents {
  public:
   struct Options {
-    Hello self;
+    Hello self{};
     const trust::FleetKey* key = nullptr;  // outlives the set-up; null: an open fleet on one host
-    std::vector<std::string> features;
+    std::vector<std::string> features{};
     std::chrono::milliseconds timeout{5000};
   };
   // Called once, from the reactor, never from inside a member of LinkSetup; may destroy the

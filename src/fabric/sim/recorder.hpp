@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -58,7 +59,10 @@ class Recorder final : public TransportEvents {
   // A body whose bytes follow from its id, so that the receiver can tell it is intact.
   static std::vector<std::byte> body_of(std::uint64_t id, std::size_t size) {
     std::vector<std::byte> body(size);
-    for (std::size_t i = 0; i < size; ++i) body[i] = static_cast<std::byte>(mix64(id + i / 8) >> i % 8 * 8);
+    for (std::size_t at = 0; at < size; at += sizeof(std::uint64_t)) {
+      const std::uint64_t word = mix64(id + at);
+      std::memcpy(body.data() + at, &word, std::min(sizeof word, size - at));
+    }
     return body;
   }
 

@@ -53,7 +53,7 @@ bool is_any(const sockaddr* a) {
          IN6_IS_ADDR_UNSPECIFIED(&reinterpret_cast<const sockaddr_in6*>(a)->sin6_addr);
 }
 
-bool exists(const std::filesystem::path& path) {
+bool is_there(const std::filesystem::path& path) {
   std::error_code ignored;
   return std::filesystem::exists(path, ignored);
 }
@@ -64,7 +64,7 @@ std::string rdma_devices(const std::string& interface) {
   std::error_code ignored;
   for (const auto& device :
        std::filesystem::directory_iterator("/sys/class/infiniband", ignored)) {
-    if (!interface.empty() && !exists(device.path() / "device/net" / interface)) continue;
+    if (!interface.empty() && !is_there(device.path() / "device/net" / interface)) continue;
     names += fmt::format(",{}:1", device.path().filename().string());
   }
   return names;

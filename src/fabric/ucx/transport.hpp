@@ -80,6 +80,8 @@ class UcxTransport final : public Transport, private UcxLinkOwner {
   [[nodiscard]] const UcxCounters& counters() const noexcept { return counters_; }
   // Links in any state.
   [[nodiscard]] std::size_t link_count() const noexcept { return links_.size(); }
+  // Memory held for bodies that are arriving.
+  [[nodiscard]] std::size_t inbound_bytes() const noexcept { return fetching_bytes_; }
   // UCX's address of this process; anybody who has it can send here.
   [[nodiscard]] const std::string& worker_address() const noexcept { return worker_->address(); }
 

@@ -1,0 +1,219 @@
+#include "call/sim_fleet.hpp"
+
+#include <cstring>
+#include <utility>
+
+#include "base/fail.hpp"
+
+namespace godwit::call::sim {
+namespace {
+
+// Entries are plain functions, so what they record goes through the fleet that runs just now; the
+// simulation has one thread.
+SimFleet* current_fleet = nullptr;
+
+Arguments read(const void* args, std::size_t size) {
+  Arguments read;
+  if (size == sizeof read) std::memcpy(&read, args, sizeof read);
+  return read;
+}
+
+std::int32_t succeed(const Arguments& args, godwit_reply* reply) {
+  ++current_fleet->executions()[{args.key, args.hops}];
+  const std::uint64_t answer = right_answer(args.key);
+  std::memcpy(reply->data, &answer, sizeof answer);
+  reply->size = sizeof answer;
+  return GODWIT_OK;
+}
+
+std::int32_t run_echo(const godwit_here_v1*, const void* args, std::size_t size,
+                      godwit_reply* reply) {
+  return succeed(read(args, size), reply);
+}
+
+std::int32_t run_travel(const godwit_here_v1* here, const void* args, std::size_t size,
+                        godwit_reply* reply) {
+  Arguments at = read(args, size);
+  if (at.hops == 0) return succeed(at, reply);
+  ++current_fleet->executions()[{at.key, at.hops}];
+  --at.hops;
+  const std::size_t nodes = current_fleet->shape().nodes;
+  const NodeId next = current_fleet->node((at.key + at.hops * 7) % nodes);
+  const godwit_function_ref function{nullptr, "travel", 6};
+  const godwit_bytes part{&at, sizeof at};
+  return here->continue_at(here, next.value, &function, &part, 1) == 0 ? GODWIT_CONTINUE
+                                                                       : GODWIT_APP_ERROR;
+}
+
+std::int32_t run_throws(const godwit_here_v1*, const void* args, std::size_t size,
+                        godwit_reply* reply) {
+  const Arguments at = read(args, size);
+  ++current_fleet->executions()[{at.key, at.hops}];
+  const std::string text = "boom " + std::to_string(at.key);
+  std::memcpy(reply->data, text.data(), text.size());
+  reply->size = text.size();
+  return GODWIT_APP_ERROR;
+}
+
+struct Export {
+  const char* name;
+  godwit_entry entry;
+  std::uint32_t flags;
+};
+constexpr Export kExports[kSimFunctions] = {
+    {"echo", &run_echo, GODWIT_EXPORT_INLINE},
+    {"work", &run_echo, 0},
+    {"idempotent_work", &run_echo, GODWIT_EXPORT_IDEMPOTENT},
+    {"travel", &run_travel, 0},
+    {"throws", &run_throws, 0},
+};
+
+class SimLibrary final : public code::Library {
+ public:
+  godwit_entry entry(std::string_view symbol) const override {
+    for (const Export& known : kExports) {
+      if (symbol == known.name) return known.entry;
+    }
+    return nullptr;
+  }
+  std::size_t memory_bytes() const override { return 4096; }
+};
+
+class SimLoader final : public code::Loader {
+ public:
+  Result<std::unique_ptr<code::Library>> load(const code::LoadRequest&) override {
+    return std::make_unique<SimLibrary>();
+  }
+};
+
+code::Bundle make_bundle(std::size_t index) {
+  code::BundleBuilder builder("sim" + std::to_string(index));
+  for (const Export& known : kExports) {
+    builder.function({known.name, "(u64, u64) -> u64", known.name, known.flags});
+  }
+  code::SliceInfo slice;
+  slice.kind = code::SliceKind::native;
+  slice.machine = code::host_machine();
+  slice.triple = code::triple_of(slice.machine);
+  slice.producer = "sim";
+  // Larger than any small message, so that code travels as borrowed parts too.
+  Buffer bytes = Buffer::allocate(60'000);
+  std::memset(bytes.data(), static_cast<int>(index), bytes.size());
+  builder.slice(std::move(slice), std::move(bytes));
+  return std::move(builder).build().value();
+}
+
+}  // namespace
+
+bool SimExecutor::submit(Job& job) {
+  const Duration delay(random_.below(2'000'000));
+  scheduler_.post_at(scheduler_.now() + delay, [&job] { job.run(job); });
+  return true;
+}
+
+SimProcess::SimProcess(SimFleet& owner, ProcessId self, bool serves) : fleet(owner), id(self) {
+  World& world = fleet.world_;
+  Scheduler& scheduler = world.scheduler(self);
+  if (serves) {
+    loader = std::make_unique<SimLoader>();
+    code::Store::Options options;
+    options.memory_budget_bytes = fleet.shape_.code_budget_bytes;
+    store = std::make_unique<code::Store>(scheduler, code::Store::Loaders{loader.get(), nullptr},
+                                          options);
+    executor = std::make_unique<SimExecutor>(scheduler, world.seed() + self.index);
+  }
+  Engine::Options options;
+  options.self = world.node_id(self);
+  options.epoch = world.epoch(self);
+  options.name = "p" + std::to_string(self.index);
+  options.credits = fleet.shape_.credits;
+  options.max_hops = fleet.shape_.max_hops;
+  engine = std::make_unique<Engine>(scheduler, *this, functions, store.get(), executor.get(), *this,
+                                    options);
+  port = &engine->add_port();
+  transport = world.transport(self, *port, wire::encode(engine->hello()));
+  port->bind(*transport);
+  if (serves) transport->listen(world.address(self)).value();
+  fleet.up_[self.index] = this;
+}
+
+Result<Dialer::Dialled> SimProcess::dial(NodeId node, unsigned attempt) {
+  if (attempt > 0) return fail(ErrorCode::not_found, "it has one address");
+  for (const ProcessId process : fleet.nodes_) {
+    if (fleet.world_.node_id(process) != node) continue;
+    GODWIT_TRY(const LinkId link, transport->connect(fleet.world_.address(process)));
+    return Dialled{port, link};
+  }
+  return fail(ErrorCode::not_found, "no such node");
+}
+
+SimFleet::SimFleet(std::uint64_t seed, fabric::sim::Options options, Shape shape)
+    : shape_(shape), world_(seed, std::move(options)) {
+  current_fleet = this;
+  for (std::size_t i = 0; i < shape_.bundles; ++i) bundles_.push_back(make_bundle(i));
+  const auto boot = [this](bool serves) {
+    return [this, serves](World&, ProcessId self) -> std::shared_ptr<void> {
+      return std::shared_ptr<SimProcess>(new SimProcess(*this, self, serves), [this](SimProcess* p) {
+        if (up_[p->id.index] == p) up_.erase(p->id.index);
+        delete p;
+      });
+    };
+  };
+  for (std::size_t i = 0; i < shape_.nodes; ++i) nodes_.push_back(world_.add_process(boot(true)));
+  for (std::size_t i = 0; i < shape_.clients; ++i) {
+    clients_.push_back(world_.add_process(boot(false)));
+  }
+}
+
+SimFleet::~SimFleet() = default;
+
+SimProcess* SimFleet::at(ProcessId process) {
+  const auto it = up_.find(process.index);
+  return it == up_.end() || !world_.is_up(process) ? nullptr : it->second;
+}
+
+Record& SimFleet::call(ProcessId from, NodeId to, std::size_t bundle, SimFunction function,
+                       std::uint64_t hops, Duration deadline) {
+  SimProcess& process = *at(from);
+  records_.push_back(std::make_unique<Record>());
+  Record& record = *records_.back();
+  record.key = records_.size();
+  record.function = function;
+  record.hops = hops;
+  OutgoingCall& call = *process.engine->pool().acquire();
+  call.node = to;
+  call.function = process.functions.intern(bundles_[bundle], function);
+  call.deadline = process.engine->scheduler().now() + deadline;
+  const Arguments arguments{record.key, hops};
+  std::memcpy(call.inline_arguments.data(), &arguments, sizeof arguments);
+  call.parts[0] = {call.inline_arguments.data(), sizeof arguments};
+  call.part_count = 1;
+  call.user = &record;
+  call.on_end = &SimFleet::record_end;
+  under_way_[record.key] = &call;
+  process.engine->start(call);
+  OutgoingPool::release(call);
+  return record;
+}
+
+void SimFleet::record_end(OutgoingCall& call) {
+  auto& record = *static_cast<Record*>(call.user);
+  ++record.ended;
+  ++current_fleet->ended_;
+  current_fleet->under_way_.erase(record.key);
+  record.outcome = call.outcome;
+  if (call.outcome.ending == Ending::ok && call.result.size() == sizeof record.answer) {
+    std::memcpy(&record.answer, call.result.data(), sizeof record.answer);
+  } else {
+    record.text = text_of(call.result);
+  }
+}
+
+OutgoingCall* SimFleet::outgoing(const Record& record) {
+  const auto it = under_way_.find(record.key);
+  return it == under_way_.end() ? nullptr : it->second;
+}
+
+bool SimFleet::all_ended() const { return ended_ >= records_.size(); }
+
+}  // namespace godwit::call::sim

@@ -1,0 +1,127 @@
+// A fleet in a simulated world, for tests: real engines, stores and transports' contract, with
+// functions that record what they did instead of code that was compiled.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/random.hpp"
+#include "call/engine.hpp"
+#include "call/executor.hpp"
+#include "code/store/store.hpp"
+#include "fabric/sim/world.hpp"
+
+namespace godwit::call::sim {
+
+using fabric::sim::ProcessId;
+using fabric::sim::World;
+
+// What every simulated function is called with.
+struct Arguments {
+  std::uint64_t key = 0;   // of the call; unique
+  std::uint64_t hops = 0;  // still to go, for travelling functions
+};
+[[nodiscard]] constexpr std::uint64_t right_answer(std::uint64_t key) { return key * 31 + 7; }
+
+// Functions of each bundle, by index. `work` is neither inline nor idempotent.
+enum SimFunction : std::uint32_t { echo, work, idempotent_work, travel, throws, kSimFunctions };
+
+// What ran, by key and hop; across crashes, since a model forgets nothing.
+using Executions = std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t>;
+
+// Runs jobs after a delay, one event each.
+class SimExecutor final : public Executor {
+ public:
+  SimExecutor(Scheduler& scheduler, std::uint64_t seed) : scheduler_(scheduler), random_(seed) {}
+  bool submit(Job& job) override;
+  bool begin_blocking() override { return false; }
+  void end_blocking() override {}
+
+ private:
+  Scheduler& scheduler_;
+  Random random_;
+};
+
+class SimFleet;
+
+// One process of the fleet: a node, or a client that only calls.
+struct SimProcess final : Dialer, EngineObserver {
+  SimProcess(SimFleet& fleet, ProcessId self, bool serves);
+  Result<Dialled> dial(NodeId node, unsigned attempt) override;
+
+  SimFleet& fleet;
+  ProcessId id;
+  FunctionTable functions;
+  std::unique_ptr<code::Loader> loader;
+  std::unique_ptr<code::Store> store;
+  std::unique_ptr<SimExecutor> executor;
+  std::unique_ptr<Engine> engine;
+  Port* port = nullptr;
+  std::unique_ptr<fabric::Transport> transport;
+};
+
+// How one call of the test went.
+struct Record {
+  std::uint64_t key = 0;
+  SimFunction function = echo;
+  std::uint64_t hops = 0;
+  std::uint32_t ended = 0;
+  wire::OutcomeWord outcome;
+  std::uint64_t answer = 0;
+  std::string text;
+  bool caller_died = false;
+};
+
+class SimFleet {
+ public:
+  struct Shape {
+    std::size_t nodes = 4;
+    std::size_t clients = 2;
+    std::size_t bundles = 3;
+    std::size_t code_budget_bytes = std::size_t{1} << 20;
+    std::uint32_t credits = 16;
+    std::uint32_t max_hops = 1000;
+  };
+  SimFleet(std::uint64_t seed, fabric::sim::Options options, Shape shape);
+  ~SimFleet();
+
+  [[nodiscard]] World& world() { return world_; }
+  [[nodiscard]] const Shape& shape() const { return shape_; }
+  [[nodiscard]] NodeId node(std::size_t index) const { return world_.node_id(nodes_[index]); }
+  [[nodiscard]] ProcessId node_process(std::size_t index) const { return nodes_[index]; }
+  [[nodiscard]] ProcessId client_process(std::size_t index) const { return clients_[index]; }
+  // Null while the process is down.
+  [[nodiscard]] SimProcess* at(ProcessId process);
+  [[nodiscard]] const code::Bundle& bundle(std::size_t index) const { return bundles_[index]; }
+
+  // Starts a call and keeps its record.
+  Record& call(ProcessId from, NodeId to, std::size_t bundle, SimFunction function,
+               std::uint64_t hops, Duration deadline);
+  // A call by its record; null once it has ended.
+  [[nodiscard]] OutgoingCall* outgoing(const Record& record);
+
+  [[nodiscard]] const std::vector<std::unique_ptr<Record>>& records() const { return records_; }
+  [[nodiscard]] bool all_ended() const;
+  [[nodiscard]] Executions& executions() { return executions_; }
+
+ private:
+  friend struct SimProcess;
+  static void record_end(OutgoingCall& call);
+
+  Shape shape_;
+  std::vector<code::Bundle> bundles_;
+  std::vector<ProcessId> nodes_, clients_;
+  std::unordered_map<std::uint32_t, SimProcess*> up_;
+  std::vector<std::unique_ptr<Record>> records_;
+  std::unordered_map<std::uint64_t, OutgoingCall*> under_way_;
+  Executions executions_;
+  std::size_t ended_ = 0;
+  World world_;  // last: it takes the processes down, and they still use the rest
+};
+
+}  // namespace godwit::call::sim

@@ -1,0 +1,93 @@
+#include "code/native/runtime_directory.hpp"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace godwit::code {
+namespace {
+
+namespace fs = std::filesystem;
+
+class RuntimeDirectories : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = fs::temp_directory_path() / "godwit-runtime-test-XXXXXX";
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    base_ = pattern;
+  }
+  void TearDown() override { fs::remove_all(base_); }
+  [[nodiscard]] std::ptrdiff_t count() const {
+    return std::distance(fs::directory_iterator(base_), fs::directory_iterator());
+  }
+  fs::path base_;
+};
+
+TEST_F(RuntimeDirectories, IsPrivateAndGoneWithItsOwner) {
+  {
+    const auto directory = RuntimeDirectory::create(base_ / "deeper");
+    ASSERT_TRUE(directory) << directory.error().message;
+    EXPECT_EQ(fs::status(directory->path()).permissions(), fs::perms::owner_all);
+    std::ofstream(directory->path() / "file") << "content";
+    EXPECT_TRUE(fs::exists(directory->path()));
+  }
+  EXPECT_TRUE(fs::is_empty(base_ / "deeper"));
+}
+
+TEST_F(RuntimeDirectories, OwnersOfOneBaseDoNotDisturbEachOther) {
+  const auto first = RuntimeDirectory::create(base_);
+  const auto second = RuntimeDirectory::create(base_);
+  ASSERT_TRUE(first);
+  ASSERT_TRUE(second);
+  EXPECT_NE(first->path(), second->path());
+  EXPECT_TRUE(fs::exists(first->path())) << "the second owner purged the first one's directory";
+}
+
+TEST_F(RuntimeDirectories, WhatAKilledOwnerLeftIsPurged) {
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const auto directory = RuntimeDirectory::create(base_);
+    if (directory) std::ofstream(directory->path() / "file") << "content";
+    ::kill(::getpid(), SIGKILL);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  ASSERT_EQ(count(), 1) << "the killed owner should have left its directory";
+  const auto directory = RuntimeDirectory::create(base_);
+  ASSERT_TRUE(directory);
+  EXPECT_EQ(count(), 1);
+  EXPECT_TRUE(fs::exists(directory->path()));
+}
+
+TEST_F(RuntimeDirectories, OtherFilesAreLeftAlone) {
+  fs::create_directory(base_ / "precious");
+  std::ofstream(base_ / "godwit-notes.txt") << "mine";
+  fs::create_directory_symlink(base_ / "precious", base_ / "godwit-link");
+  ASSERT_TRUE(RuntimeDirectory::create(base_));
+  EXPECT_TRUE(fs::exists(base_ / "precious"));
+  EXPECT_TRUE(fs::exists(base_ / "godwit-notes.txt"));
+  EXPECT_TRUE(fs::is_symlink(base_ / "godwit-link"));
+}
+
+TEST_F(RuntimeDirectories, AnImpossiblePlaceIsNamed) {
+  std::ofstream(base_ / "file") << "content";
+  const auto directory = RuntimeDirectory::create(base_ / "file");
+  ASSERT_FALSE(directory);
+  EXPECT_NE(directory.error().message.find("file"), std::string::npos);
+}
+
+TEST_F(RuntimeDirectories, TheDefaultBaseCanBeUsed) {
+  EXPECT_TRUE(fs::is_directory(default_runtime_base()));
+}
+
+}  // namespace
+}  // namespace godwit::code
