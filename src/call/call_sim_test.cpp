@@ -89,16 +89,17 @@ void run_seed(std::uint64_t seed, std::size_t calls) {
   SCOPED_TRACE("reproduce with GODWIT_SEED=" + std::to_string(seed));
   SimFleet::Shape shape;
   shape.nodes = 2 + seed % 5;
-  shape.code_budget_bytes = seed % 3 == 0 ? 100'000 : 1'000'000;  // the small one evicts all the time
+  shape.code_budget_bytes =
+      seed % 3 == 0 ? 100'000 : 1'000'000;  // the small one evicts all the time
   SimFleet fleet(seed, troubled(), shape);
   Random& random = fleet.world().random();
   for (std::size_t i = 0; i < calls; ++i) {
     const ProcessId from = fleet.client_process(random.below(shape.clients));
     const auto function = static_cast<SimFunction>(random.below(kSimFunctions));
     const std::uint64_t hops = function == travel ? random.below(8) : 0;
-    Record& record = fleet.call(from, fleet.node(random.below(shape.nodes)),
-                                random.below(shape.bundles), function, hops,
-                                milliseconds(50 + random.below(5000)));
+    Record& record =
+        fleet.call(from, fleet.node(random.below(shape.nodes)), random.below(shape.bundles),
+                   function, hops, milliseconds(50 + random.below(5000)));
     if (random.chance(0.03)) {
       if (OutgoingCall* call = fleet.outgoing(record)) fleet.at(from)->engine->cancel(*call);
     }
@@ -146,9 +147,13 @@ TEST(CallSimulation, CallsEndOnceAndRightWithoutTrouble) {
   check_clean(fleet);
 }
 
-TEST(CallSimulation, HoldsUnderFiveThousandSeedsOfTrouble) { run_seeds(5000, 40); }
+TEST(CallSimulation, HoldsUnderFiveThousandSeedsOfTrouble) {
+  run_seeds(5000, 40);
+}
 
-TEST(CallSimulation, LongHoldsUnderManyMoreCallsPerSeed) { run_seeds(5000, 400); }
+TEST(CallSimulation, LongHoldsUnderManyMoreCallsPerSeed) {
+  run_seeds(5000, 400);
+}
 
 TEST(CallSimulation, TheSameSeedGivesTheSameRun) {
   const auto trace = [](std::uint64_t seed) {
@@ -168,7 +173,8 @@ TEST(CallSimulation, TheSameSeedGivesTheSameRun) {
 TEST(CallSimulation, ARestartedNodeGetsTheCodeAgain) {
   SimFleet fleet(3, {}, {});
   const auto run = [&](SimFunction function) {
-    Record& record = fleet.call(fleet.client_process(0), fleet.node(0), 0, function, 0, seconds(10));
+    Record& record =
+        fleet.call(fleet.client_process(0), fleet.node(0), 0, function, 0, seconds(10));
     EXPECT_TRUE(fleet.world().run_until([&] { return record.ended == 1; }, seconds(10)));
     return record.outcome.ending;
   };

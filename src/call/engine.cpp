@@ -92,6 +92,12 @@ bool Engine::send_control(NodeId to, wire::Kind kind, Bytes body) {
   return true;
 }
 
+void Engine::send_or_dial(NodeId to, wire::Kind kind, Bytes body) {
+  wire::Header header;
+  header.kind = kind;
+  send_or_queue(to, header, Buffer::copy_of(body));
+}
+
 void Engine::connect(NodeId node) {
   dial(peer_of(node));
 }

@@ -49,6 +49,10 @@ class EngineObserver {
   virtual ~EngineObserver() = default;
   virtual void on_peer_up(NodeId /*node*/, const wire::PeerHello& /*hello*/) {}
   virtual void on_peer_down(NodeId /*node*/, const Error& /*why*/) {}
+  // No link to the node could be made.
+  virtual void on_unreachable(NodeId /*node*/, const Error& /*why*/) {}
+  // A link that the engine did not dial, and that never came up, is gone.
+  virtual void on_stray_down(LinkId /*link*/, const Error& /*why*/) {}
   // A message of a kind the engine does not handle itself (the fleet's table).
   virtual void on_other(NodeId /*from*/, const wire::Header& /*header*/, Bytes /*body*/) {}
   // An inline function kept the polling thread for longer than it should.
@@ -128,6 +132,8 @@ class Engine final : public code::StoreEvents {
   // --- Other messages ---
   // Sends if there is a link; false if not (none is made).
   bool send_control(NodeId to, wire::Kind kind, Bytes body);
+  // The same, making a link if there is none; the message is lost if that fails.
+  void send_or_dial(NodeId to, wire::Kind kind, Bytes body);
   // Makes sure there is, or will be, a link.
   void connect(NodeId node);
   // Sends a bundle before it is asked for.

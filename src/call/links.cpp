@@ -58,7 +58,7 @@ void Engine::on_up(Port& port, LinkId id, const fabric::Hello& hello) {
 
 void Engine::on_down(Port& port, LinkId id, const Error& why) {
   LinkState* link = port.find(id);
-  if (link == nullptr) return;
+  if (link == nullptr) return observer_.on_stray_down(id, why);
   Peer* peer = link->peer;
   const bool was_up = link->up;
   link->up = false;
@@ -169,6 +169,7 @@ void Engine::dial_failed(Peer& peer, const Error& why) {
 void Engine::fail_waiting(Peer& peer) {
   const Time now = scheduler_.now();
   peer.queued.clear();
+  observer_.on_unreachable(peer.id, peer.last_error);
   std::vector<OutgoingCall*> given_up;
   peer.waiting.for_each([&](OutgoingCall& call) {
     if (!call.lost_once || now >= call.retry_until) given_up.push_back(&call);

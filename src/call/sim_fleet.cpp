@@ -153,10 +153,11 @@ SimFleet::SimFleet(std::uint64_t seed, fabric::sim::Options options, Shape shape
   for (std::size_t i = 0; i < shape_.bundles; ++i) bundles_.push_back(make_bundle(i));
   const auto boot = [this](bool serves) {
     return [this, serves](World&, ProcessId self) -> std::shared_ptr<void> {
-      return std::shared_ptr<SimProcess>(new SimProcess(*this, self, serves), [this](SimProcess* p) {
-        if (up_[p->id.index] == p) up_.erase(p->id.index);
-        delete p;
-      });
+      return std::shared_ptr<SimProcess>(new SimProcess(*this, self, serves),
+                                         [this](SimProcess* p) {
+                                           if (up_[p->id.index] == p) up_.erase(p->id.index);
+                                           delete p;
+                                         });
     };
   };
   for (std::size_t i = 0; i < shape_.nodes; ++i) nodes_.push_back(world_.add_process(boot(true)));
@@ -214,6 +215,8 @@ OutgoingCall* SimFleet::outgoing(const Record& record) {
   return it == under_way_.end() ? nullptr : it->second;
 }
 
-bool SimFleet::all_ended() const { return ended_ >= records_.size(); }
+bool SimFleet::all_ended() const {
+  return ended_ >= records_.size();
+}
 
 }  // namespace godwit::call::sim

@@ -26,7 +26,9 @@ struct Arguments {
   std::uint64_t key = 0;   // of the call; unique
   std::uint64_t hops = 0;  // still to go, for travelling functions
 };
-[[nodiscard]] constexpr std::uint64_t right_answer(std::uint64_t key) { return key * 31 + 7; }
+[[nodiscard]] constexpr std::uint64_t right_answer(std::uint64_t key) {
+  return key * 31 + 7;
+}
 
 // Functions of each bundle, by index. `work` is neither inline nor idempotent.
 enum SimFunction : std::uint32_t { echo, work, idempotent_work, travel, throws, kSimFunctions };

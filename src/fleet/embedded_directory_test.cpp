@@ -40,12 +40,11 @@ TEST(EmbeddedDirectory, ANodeThatLeavesSaysSoToTheOthers) {
   ASSERT_GE(fleet.seconds_until([&] { return fleet.settled(); }, 20s), 0);
   const NodeId leaver = fleet.world.node_id(fleet.processes[2]);
   fleet.of(fleet.processes[2]).leave();
-  EXPECT_GE(fleet.seconds_until(
-                [&] {
-                  return fleet.of(fleet.processes[0]).node(leaver)->state == NodeState::leaving;
-                },
-                5s),
-            0);
+  EXPECT_GE(
+      fleet.seconds_until(
+          [&] { return fleet.of(fleet.processes[0]).node(leaver)->state == NodeState::leaving; },
+          5s),
+      0);
   EXPECT_EQ(fleet.of(fleet.processes[0]).find("n3")->id, leaver);
 }
 

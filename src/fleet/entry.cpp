@@ -51,7 +51,9 @@ Status validate(const Version& version) {
 
 }  // namespace
 
-std::uint64_t key_of(NodeId node) noexcept { return Hasher(kNodeSeed).add(node.value).hash(); }
+std::uint64_t key_of(NodeId node) noexcept {
+  return Hasher(kNodeSeed).add(node.value).hash();
+}
 
 std::uint64_t key_of(std::string_view name) noexcept {
   return Hasher(kNameSeed).add(bytes_of(name)).hash();

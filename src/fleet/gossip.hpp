@@ -61,10 +61,10 @@ struct GossipCounters {
   std::uint64_t bytes_sent = 0;
   std::uint64_t entries_sent = 0;
   std::uint64_t entries_learned = 0;
-  std::uint64_t entries_refused = 0;    // invalid, or our table is full
+  std::uint64_t entries_refused = 0;  // invalid, or our table is full
   std::uint64_t malformed_messages = 0;
-  std::uint64_t refutations = 0;        // times this node had to say that it lives
-  std::uint64_t identity_conflicts = 0; // another process runs, or ran later, under our id
+  std::uint64_t refutations = 0;         // times this node had to say that it lives
+  std::uint64_t identity_conflicts = 0;  // another process runs, or ran later, under our id
 };
 
 class Gossip {
@@ -81,7 +81,8 @@ class Gossip {
   Status on_table(NodeId from, Bytes message);
   // A link to the node is up, whoever asked for it.
   void peer_up(NodeId node);
-  // A link to the node broke, or none could be made. Epoch{}: the one the table knows.
+  // A link to the node broke, or none could be made; not: it was closed in good order. The node is
+  // written down as lost. Epoch{}: the one the table knows.
   void peer_lost(NodeId node, Epoch epoch = {});
   // Pushes what waits for push_delay now: there may be no later.
   void push_now();

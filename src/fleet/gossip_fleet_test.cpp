@@ -20,8 +20,7 @@ std::string size_name(const testing::TestParamInfo<std::size_t>& param) {
 TEST_P(FleetOf, ConvergesAfterJoinsUpdatesAndCrashes) {
   const std::size_t size = GetParam();
   SimFleet fleet(size, size);
-  const double join_s =
-      fleet.seconds_until([&] { return fleet.settled(); }, 60s);
+  const double join_s = fleet.seconds_until([&] { return fleet.settled(); }, 60s);
   ASSERT_GE(join_s, 0) << "after joins";
 
   fleet.world.run_for(5s);
@@ -36,12 +35,10 @@ TEST_P(FleetOf, ConvergesAfterJoinsUpdatesAndCrashes) {
 
   const std::size_t victims = std::max<std::size_t>(1, size / 20);
   for (std::size_t i = 0; i < victims; ++i) fleet.world.crash(fleet.processes[size - 1 - i]);
-  const double crash_s =
-      fleet.seconds_until([&] { return fleet.settled(); }, 120s);
+  const double crash_s = fleet.seconds_until([&] { return fleet.settled(); }, 120s);
   ASSERT_GE(crash_s, 0) << "after crashes";
   for (std::size_t i = 0; i < victims; ++i) fleet.world.restart(fleet.processes[size - 1 - i]);
-  const double restart_s =
-      fleet.seconds_until([&] { return fleet.settled(); }, 60s);
+  const double restart_s = fleet.seconds_until([&] { return fleet.settled(); }, 60s);
   ASSERT_GE(restart_s, 0) << "after restarts";
 
   const auto per_node = [&](std::uint64_t count) {
@@ -59,8 +56,7 @@ TEST_P(FleetOf, ConvergesAfterJoinsUpdatesAndCrashes) {
   EXPECT_LT(per_node(updated.messages_sent - idle.messages_sent), 12);
 }
 
-TEST_P(FleetOf, HalvesOfAHealedPartitionFindEachOther) {
-  const std::size_t size = GetParam();
+void cut_in_half_and_heal(std::size_t size) {
   SimFleet fleet(size + 1, size);
   ASSERT_GE(fleet.seconds_until([&] { return fleet.settled(); }, 60s), 0);
   const std::vector<ProcessId> half(fleet.processes.begin(),
@@ -71,20 +67,35 @@ TEST_P(FleetOf, HalvesOfAHealedPartitionFindEachOther) {
   fleet.of(fleet.processes.back()).put_name("other side", {}, [](auto) {});
   fleet.world.run_for(10s);
   EXPECT_FALSE(fleet.agree());
+  const auto before = fleet.world.counters();
   fleet.world.heal();
-  const double heal_s =
-      fleet.seconds_until([&] { return fleet.settled(); }, 120s);
+  const double heal_s = fleet.seconds_until([&] { return fleet.settled(); }, 120s);
   ASSERT_GE(heal_s, 0);
   EXPECT_EQ(fleet.of(fleet.processes.back()).names("").size(), 2U);
-  std::printf("%5zu nodes: healed partition after %.2f s\n", size, heal_s);
+  const auto after = fleet.world.counters();
+  std::printf(
+      "%5zu nodes: healed after %.2f s, %.0f messages and %.0f KB per node\n", size, heal_s,
+      static_cast<double>(after.messages_sent - before.messages_sent) / static_cast<double>(size),
+      static_cast<double>(after.bytes_sent - before.bytes_sent) / static_cast<double>(size) / 1000);
+}
+
+TEST(GossipFleet, HalvesOfAHealedPartitionFindEachOther) {
+  cut_in_half_and_heal(4);
+  cut_in_half_and_heal(100);
+}
+
+// Half a minute: nearly all of it goes into a million changed records.
+TEST(GossipFleetLong, HalvesOfAHealedPartitionOfAThousandFindEachOther) {
+  cut_in_half_and_heal(1000);
 }
 
 INSTANTIATE_TEST_SUITE_P(Gossip, FleetOf, testing::Values(4, 100, 1000), size_name);
 
 TEST(GossipFleet, SettlesAfterRandomFaultsWhateverTheSeed) {
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
-    SimFleet fleet(seed, 12, {.reorder_chance = 0.3, .link_break_chance = 0.01,
-                              .connect_failure_chance = 0.1});
+    SimFleet fleet(
+        seed, 12,
+        {.reorder_chance = 0.3, .link_break_chance = 0.01, .connect_failure_chance = 0.1});
     {
       fabric::sim::Chaos chaos(fleet.world, fleet.processes);
       fleet.world.run_for(20s);
@@ -95,8 +106,7 @@ TEST(GossipFleet, SettlesAfterRandomFaultsWhateverTheSeed) {
       fleet.world.run_for(10s);
       chaos.stop();
     }
-    EXPECT_GE(fleet.seconds_until([&] { return fleet.settled(); }, 300s), 0)
-        << "seed " << seed;
+    EXPECT_GE(fleet.seconds_until([&] { return fleet.settled(); }, 300s), 0) << "seed " << seed;
   }
 }
 

@@ -19,7 +19,9 @@ wire::EntryVersion pack(const Version& version) {
 Version unpack(const wire::EntryVersion& version) {
   return {version.counter(), {version.writer()}, {version.epoch()}};
 }
-std::string unpack(const flatbuffers::String* text) { return text ? text->str() : std::string(); }
+std::string unpack(const flatbuffers::String* text) {
+  return text ? text->str() : std::string();
+}
 
 flatbuffers::Offset<wire::Node> pack(FlatBufferBuilder& builder, const NodeEntry& entry) {
   const NodeRecord& record = entry.record;
@@ -29,9 +31,8 @@ flatbuffers::Offset<wire::Node> pack(FlatBufferBuilder& builder, const NodeEntry
   const auto target = wire::CreateNodeTarget(
       builder, builder.CreateString(record.target.arch), builder.CreateString(record.target.cpu),
       builder.CreateString(record.target.os), record.target.has_jit, record.target.llvm_major);
-  const auto capacities =
-      wire::CreateNodeCapacities(builder, record.capacities.cores, record.capacities.memory_bytes,
-                                 record.capacities.gpus);
+  const auto capacities = wire::CreateNodeCapacities(
+      builder, record.capacities.cores, record.capacities.memory_bytes, record.capacities.gpus);
   return wire::CreateNode(builder, record.id.value, record.epoch.value, &version,
                           static_cast<wire::NodeState>(record.state),
                           static_cast<wire::NodeRole>(record.role), name, addresses, target,
@@ -65,8 +66,8 @@ NodeEntry unpack(const wire::Node& node) {
 flatbuffers::Offset<wire::Name> pack(FlatBufferBuilder& builder, const NameEntry& entry) {
   const wire::EntryVersion version = pack(entry.version);
   const auto key = builder.CreateString(entry.key);
-  const auto value = builder.CreateVector(
-      reinterpret_cast<const std::uint8_t*>(entry.value.data()), entry.value.size());
+  const auto value = builder.CreateVector(reinterpret_cast<const std::uint8_t*>(entry.value.data()),
+                                          entry.value.size());
   return wire::CreateName(builder, key, &version, entry.erased, value);
 }
 
@@ -157,15 +158,16 @@ std::vector<std::byte> encode(const TableMessage& message) {
       offset_or_none(message.buckets, [&] { return builder.CreateVector(message.buckets); });
   const auto summary_buckets = offset_or_none(
       message.summary_buckets, [&] { return builder.CreateVector(message.summary_buckets); });
-  const auto summary = offset_or_none(stamps, [&] { return builder.CreateVectorOfStructs(stamps); });
+  const auto summary =
+      offset_or_none(stamps, [&] { return builder.CreateVectorOfStructs(stamps); });
   const auto wants =
       offset_or_none(message.wants, [&] { return builder.CreateVector(message.wants); });
   const auto node_vector = offset_or_none(nodes, [&] { return builder.CreateVector(nodes); });
   const auto name_vector = offset_or_none(names, [&] { return builder.CreateVector(names); });
   wire::FinishTableBodyBuffer(
-      builder, wire::CreateTableBody(builder, message.root, message.probe, message.rumour, message.more,
-                                 buckets, summary_buckets, summary, wants, node_vector,
-                                 name_vector));
+      builder,
+      wire::CreateTableBody(builder, message.root, message.probe, message.rumour, message.more,
+                            buckets, summary_buckets, summary, wants, node_vector, name_vector));
   const Bytes bytes = std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()));
   return {bytes.begin(), bytes.end()};
 }
@@ -190,10 +192,8 @@ Result<TableMessage> decode(Bytes bytes) {
   }
   const wire::TableBody& table = *wire::GetTableBody(bytes.data());
   GODWIT_CHECK(check_counts(table));
-  TableMessage message{.root = table.root(),
-                       .probe = table.probe(),
-                       .rumour = table.rumour(),
-                       .more = table.more()};
+  TableMessage message{
+      .root = table.root(), .probe = table.probe(), .rumour = table.rumour(), .more = table.more()};
   copy_scalars(message.buckets, table.buckets());
   copy_scalars(message.summary_buckets, table.summary_buckets());
   copy_scalars(message.wants, table.wants());

@@ -53,7 +53,9 @@ TEST(TableMessage, SurvivesARoundTrip) {
   EXPECT_EQ(fingerprint(decoded->names[1]), fingerprint(message.names[1]));
 }
 
-TEST(TableMessage, AProbeIsShort) { EXPECT_LT(encode({.root = 1, .probe = true}).size(), 100U); }
+TEST(TableMessage, AProbeIsShort) {
+  EXPECT_LT(encode({.root = 1, .probe = true}).size(), 100U);
+}
 
 TEST(TableMessage, DecodesAtAnyAlignment) {
   const auto bytes = encode(full_message());

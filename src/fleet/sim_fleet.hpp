@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <charconv>
 #include <map>
 #include <memory>
 #include <string>
@@ -29,7 +28,7 @@ class SimNode final : public fabric::TransportEvents, public Links {
     EXPECT_TRUE(transport_->listen(world.address(self)));
     NodeRecord record;
     record.name = "n" + std::to_string(self.index);
-    record.addresses = {"sim:" + std::to_string(self.index)};
+    record.addresses = {world.address(self).to_string()};
     record.target = {"x86_64", "znver4", "linux", true, 19};
     record.capacities = {16, std::uint64_t{64} << 30U, 0};
     EXPECT_TRUE(directory.publish(record));
@@ -79,9 +78,7 @@ class SimNode final : public fabric::TransportEvents, public Links {
 
  private:
   LinkId dial(std::string_view address) {
-    fabric::Address to{.scheme = fabric::Address::Scheme::sim, .host = {}, .port = 0, .index = 0};
-    std::from_chars(address.data() + 4, address.data() + address.size(), to.index);
-    return transport_->connect(to).value();
+    return transport_->connect(fabric::Address::parse(address).value()).value();
   }
   void send(LinkId link, Bytes message) {
     const std::uint64_t tag = ++last_tag_;

@@ -19,8 +19,8 @@ Result<std::shared_ptr<Bundle::State>> Bundle::state_of(Buffer manifest) {
   for (std::size_t i = 0; i < state->manifest->functions.size(); ++i) {
     by_name.emplace(state->manifest->functions[i].name, i);
   }
-  state->by_name = std::make_shared<const std::map<std::string_view, std::size_t>>(
-      std::move(by_name));
+  state->by_name =
+      std::make_shared<const std::map<std::string_view, std::size_t>>(std::move(by_name));
   state->slices = state->manifest->slices;
   return state;
 }
@@ -56,15 +56,27 @@ Result<Bundle> Bundle::with_slice(Bytes slice) const {
   return Bundle(std::move(state));
 }
 
-const ContentId& Bundle::id() const noexcept { return state_->id; }
-const std::string& Bundle::name() const noexcept { return state_->manifest->name; }
-const std::string& Bundle::producer() const noexcept { return state_->manifest->producer; }
+const ContentId& Bundle::id() const noexcept {
+  return state_->id;
+}
+const std::string& Bundle::name() const noexcept {
+  return state_->manifest->name;
+}
+const std::string& Bundle::producer() const noexcept {
+  return state_->manifest->producer;
+}
 const std::vector<FunctionInfo>& Bundle::functions() const noexcept {
   return state_->manifest->functions;
 }
-const std::vector<SliceInfo>& Bundle::slices() const noexcept { return state_->slices; }
-const std::vector<std::string>& Bundle::needs() const noexcept { return state_->manifest->needs; }
-Bytes Bundle::manifest_bytes() const noexcept { return state_->manifest_bytes->view(); }
+const std::vector<SliceInfo>& Bundle::slices() const noexcept {
+  return state_->slices;
+}
+const std::vector<std::string>& Bundle::needs() const noexcept {
+  return state_->manifest->needs;
+}
+Bytes Bundle::manifest_bytes() const noexcept {
+  return state_->manifest_bytes->view();
+}
 
 std::optional<std::size_t> Bundle::find(std::string_view function) const {
   const auto found = state_->by_name->find(function);

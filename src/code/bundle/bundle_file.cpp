@@ -52,14 +52,17 @@ Result<Preamble> read_preamble(Bytes file) {
   }
   std::memcpy(&preamble, file.data(), sizeof preamble);
   if (preamble.total_bytes != file.size()) {
-    return fail(ErrorCode::bad_format, "the bundle has {} bytes but says {}: it was cut short or "
-                "extended; copy or build it again", file.size(), preamble.total_bytes);
+    return fail(ErrorCode::bad_format,
+                "the bundle has {} bytes but says {}: it was cut short or "
+                "extended; copy or build it again",
+                file.size(), preamble.total_bytes);
   }
   if (file.size() > kMaxBundleBytes || preamble.reserved != 0 || preamble.reserved_too != 0 ||
       preamble.manifest_bytes > kMaxManifestBytes ||
       preamble.manifest_bytes > file.size() - sizeof preamble) {
-    return fail(ErrorCode::bad_format, "the bundle's preamble lies: {} bytes in all, {} of manifest",
-                file.size(), preamble.manifest_bytes);
+    return fail(ErrorCode::bad_format,
+                "the bundle's preamble lies: {} bytes in all, {} of manifest", file.size(),
+                preamble.manifest_bytes);
   }
   return preamble;
 }
@@ -104,11 +107,12 @@ Result<Bundle> Bundle::parse(Buffer file) {
     }
     const Bytes slice = bytes.subspan(layout.offsets[i], slices[i].size_bytes);
     if (const ContentId id = ContentId::of(slice); id != slices[i].id) {
-      return fail(ErrorCode::corrupt_code,
-                  "slice {} ({} {}) of bundle '{}' has hash {}, its manifest says {}: the bytes were "
-                  "altered; copy or build it again",
-                  i, to_string(slices[i].kind), to_string(slices[i].machine),
-                  state->manifest->name, id.short_hex(), slices[i].id.short_hex());
+      return fail(
+          ErrorCode::corrupt_code,
+          "slice {} ({} {}) of bundle '{}' has hash {}, its manifest says {}: the bytes were "
+          "altered; copy or build it again",
+          i, to_string(slices[i].kind), to_string(slices[i].machine), state->manifest->name,
+          id.short_hex(), slices[i].id.short_hex());
     }
     slices[i].bytes = slice;
     end = layout.offsets[i] + slices[i].size_bytes;
@@ -121,8 +125,7 @@ Result<Bundle> Bundle::open(const std::filesystem::path& path) {
   GODWIT_TRY(Buffer file, read_file(path, kMaxBundleBytes));
   Result<Bundle> bundle = parse(std::move(file));
   if (!bundle) {
-    return fail(bundle.error().code, "cannot open '{}': {}", path.string(),
-                bundle.error().message);
+    return fail(bundle.error().code, "cannot open '{}': {}", path.string(), bundle.error().message);
   }
   return bundle;
 }
@@ -133,8 +136,8 @@ Result<Buffer> Bundle::to_bytes() const {
   for (const SliceInfo& slice : slices()) {
     if (slice.bytes.empty()) {
       return fail(ErrorCode::invalid_argument,
-                  "bundle '{}' cannot be written: the bytes of slice {} ({} {}) are not here", name(),
-                  slice.id.short_hex(), to_string(slice.kind), to_string(slice.machine));
+                  "bundle '{}' cannot be written: the bytes of slice {} ({} {}) are not here",
+                  name(), slice.id.short_hex(), to_string(slice.kind), to_string(slice.machine));
     }
   }
   if (layout.total_bytes > kMaxBundleBytes) {
@@ -143,8 +146,7 @@ Result<Buffer> Bundle::to_bytes() const {
   }
   Buffer file = Buffer::allocate(layout.total_bytes);
   if (file.data() == nullptr) {
-    return fail(ErrorCode::out_of_memory, "no memory for a bundle of {} bytes",
-                layout.total_bytes);
+    return fail(ErrorCode::out_of_memory, "no memory for a bundle of {} bytes", layout.total_bytes);
   }
   std::memset(file.data(), 0, file.size());
   const Preamble preamble{.manifest_bytes = static_cast<std::uint32_t>(manifest.size()),

@@ -93,7 +93,9 @@ TEST(Bundle, IdIsTheHashOfTheManifest) {
   EXPECT_EQ(bundle.slices()[0].id, ContentId::of(bundle.slices()[0].bytes));
 }
 
-TEST(Bundle, SameContentHasTheSameId) { EXPECT_EQ(sample_bundle().id(), sample_bundle().id()); }
+TEST(Bundle, SameContentHasTheSameId) {
+  EXPECT_EQ(sample_bundle().id(), sample_bundle().id());
+}
 
 TEST(Bundle, SlicesLieAlignedInTheFile) {
   const auto file = sample_bundle().to_bytes();
@@ -157,9 +159,11 @@ TEST(Bundle, RefusesASliceThatIsNotItsOwn) {
 
 TEST(Bundle, KeepsSlicesOfMachinesItDoesNotKnow) {
   BundleBuilder builder("future");
-  builder.function(sample_function("f")).slice(
-      {.kind = SliceKind::native, .machine = static_cast<Machine>(77), .triple = "riscv64-linux-gnu"},
-      Buffer::copy_of(bytes_of("code")));
+  builder.function(sample_function("f"))
+      .slice({.kind = SliceKind::native,
+              .machine = static_cast<Machine>(77),
+              .triple = "riscv64-linux-gnu"},
+             Buffer::copy_of(bytes_of("code")));
   const auto bundle = std::move(builder).build();
   ASSERT_TRUE(bundle) << bundle.error().message;
   EXPECT_EQ(bundle->slices()[0].triple, "riscv64-linux-gnu");

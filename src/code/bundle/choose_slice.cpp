@@ -32,8 +32,7 @@ Result<const SliceInfo*> choose_slice(const Bundle& bundle, const TargetInfo& ta
   return fail(ErrorCode::no_slice,
               "bundle '{}' has no slice for the target ({}): it offers {}; build it with "
               "--target {}",
-              bundle.name(), describe(target), describe_slices(bundle),
-              to_string(target.machine));
+              bundle.name(), describe(target), describe_slices(bundle), to_string(target.machine));
 }
 
 }  // namespace godwit::code

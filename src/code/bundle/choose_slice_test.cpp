@@ -12,8 +12,8 @@ using testing::HasSubstr;
 
 TEST(ChooseSlice, PrefersNativeCodeOfTheMachine) {
   const Bundle bundle = sample_bundle();
-  const auto slice = choose_slice(
-      bundle, {.machine = Machine::x86_64, .has_jit = true, .llvm_major = 19});
+  const auto slice =
+      choose_slice(bundle, {.machine = Machine::x86_64, .has_jit = true, .llvm_major = 19});
   ASSERT_TRUE(slice);
   EXPECT_EQ(*slice, &bundle.slices()[0]);
 }

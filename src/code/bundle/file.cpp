@@ -58,7 +58,7 @@ bool write_all(int fd, Bytes bytes) {
 Result<Buffer> read_file(const std::filesystem::path& path, std::uint64_t limit_bytes) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) return fail_io("read", path);
-  struct stat status {};
+  struct stat status{};
   if (::fstat(file.get(), &status) != 0) return fail_io("read", path);
   if (!S_ISREG(status.st_mode)) {
     return fail(ErrorCode::io, "cannot read '{}': it is not a regular file", path.string());

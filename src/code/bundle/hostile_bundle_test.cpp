@@ -20,7 +20,9 @@ constexpr std::size_t kManifestSizeOffset = 8;
 constexpr std::size_t kTotalSizeOffset = 16;
 constexpr std::size_t kManifestOffset = 64;
 
-std::string sample_file() { return std::string(text_of(sample_bundle().to_bytes()->view())); }
+std::string sample_file() {
+  return std::string(text_of(sample_bundle().to_bytes()->view()));
+}
 
 bool is_rejected(const std::string& file) {
   const auto bundle = Bundle::parse(Buffer::copy_of(bytes_of(file)));
@@ -34,7 +36,9 @@ void overwrite(std::string& file, std::size_t offset, T value) {
   std::memcpy(file.data() + offset, &value, sizeof value);
 }
 
-TEST(HostileBundle, TheUntouchedFileIsAccepted) { EXPECT_FALSE(is_rejected(sample_file())); }
+TEST(HostileBundle, TheUntouchedFileIsAccepted) {
+  EXPECT_FALSE(is_rejected(sample_file()));
+}
 
 TEST(HostileBundle, EveryFlippedBitIsNoticed) {
   const std::string good = sample_file();
@@ -59,9 +63,9 @@ TEST(HostileBundle, EveryTruncationIsNoticed) {
 
 TEST(HostileBundle, LyingLengthsAreNoticed) {
   const std::string good = sample_file();
-  for (const std::uint64_t lie : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{23},
-                                  good.size() - 1, good.size() + 1, std::uint64_t{1} << 31,
-                                  ~std::uint64_t{0}, ~std::uint64_t{0} - 63}) {
+  for (const std::uint64_t lie :
+       {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{23}, good.size() - 1, good.size() + 1,
+        std::uint64_t{1} << 31, ~std::uint64_t{0}, ~std::uint64_t{0} - 63}) {
     std::string bad = good;
     overwrite(bad, kTotalSizeOffset, lie);
     EXPECT_TRUE(is_rejected(bad)) << lie;
@@ -102,7 +106,8 @@ std::string name_error(std::string name) {
   BundleBuilder builder("b");
   builder.function(
       {.name = std::move(name), .signature = "(u64) -> u64", .entry = "godwit_entry_f"});
-  builder.slice(sample_slice(SliceKind::native, Machine::x86_64), Buffer::copy_of(bytes_of("code")));
+  builder.slice(sample_slice(SliceKind::native, Machine::x86_64),
+                Buffer::copy_of(bytes_of("code")));
   const auto bundle = std::move(builder).build();
   if (bundle) return "accepted";
   EXPECT_EQ(bundle.error().code, ErrorCode::bad_format);
@@ -111,9 +116,9 @@ std::string name_error(std::string name) {
 
 TEST(HostileBundle, NamesThatReachFilesOrTerminalsAreRefused) {
   using std::string_literals::operator""s;
-  for (const std::string& name : {"../../etc/passwd"s, "a/b"s, "a\0b"s, "\x1b[2J"s, "a\nb"s, ""s,
-                                  ".hidden"s, " "s, "caf\xc3\xa9"s, "\x7f"s,
-                                  std::string(kMaxNameBytes + 1, 'x')}) {
+  for (const std::string& name :
+       {"../../etc/passwd"s, "a/b"s, "a\0b"s, "\x1b[2J"s, "a\nb"s, ""s, ".hidden"s, " "s,
+        "caf\xc3\xa9"s, "\x7f"s, std::string(kMaxNameBytes + 1, 'x')}) {
     EXPECT_NE(name_error(name), "accepted") << name;
   }
   EXPECT_EQ(name_error(std::string(kMaxNameBytes, 'x')), "accepted");

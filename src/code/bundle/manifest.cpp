@@ -15,7 +15,9 @@ constexpr std::size_t kMaxTables = 1 + kMaxFunctions + kMaxSlices;
 
 using Strings = flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>;
 
-std::string text(const flatbuffers::String* string) { return string->str(); }
+std::string text(const flatbuffers::String* string) {
+  return string->str();
+}
 
 std::vector<std::string> texts(const Strings* strings) {
   std::vector<std::string> result;
@@ -63,9 +65,8 @@ flatbuffers::Offset<wire::Slice> add(flatbuffers::FlatBufferBuilder& builder,
   const auto imports = builder.CreateVectorOfStrings(traits.imports);
   return wire::CreateSlice(builder, id, static_cast<wire::SliceKind>(slice.kind),
                            static_cast<wire::Machine>(slice.machine), triple, slice.size_bytes,
-                           producer, slice.llvm_major, traits.mutable_globals,
-                           traits.thread_locals, traits.constructors, traits.may_start_threads,
-                           imports);
+                           producer, slice.llvm_major, traits.mutable_globals, traits.thread_locals,
+                           traits.constructors, traits.may_start_threads, imports);
 }
 
 }  // namespace
@@ -88,15 +89,14 @@ Result<Buffer> encode(const Manifest& manifest) {
   const auto all_functions = builder.CreateVector(functions);
   const auto all_slices = builder.CreateVector(slices);
   const auto needs = builder.CreateVectorOfStrings(manifest.needs);
-  wire::FinishManifestBuffer(
-      builder, wire::CreateManifest(builder, kBundleFormat, name, producer, all_functions,
-                                    all_slices, needs));
+  wire::FinishManifestBuffer(builder, wire::CreateManifest(builder, kBundleFormat, name, producer,
+                                                           all_functions, all_slices, needs));
   if (builder.GetSize() > kMaxManifestBytes) {
     return fail(ErrorCode::bad_format, "the manifest of '{}' takes {} bytes; the limit is {}",
                 manifest.name, builder.GetSize(), kMaxManifestBytes);
   }
-  Buffer bytes = Buffer::copy_of(std::as_bytes(std::span(builder.GetBufferPointer(),
-                                                         builder.GetSize())));
+  Buffer bytes =
+      Buffer::copy_of(std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize())));
   if (bytes.empty()) {
     return fail(ErrorCode::out_of_memory, "no memory for the manifest of '{}'", manifest.name);
   }
@@ -132,7 +132,8 @@ Result<Manifest> decode_manifest(Bytes bytes) {
                 encoded.format(), kBundleFormat);
   }
   if (encoded.functions()->size() > kMaxFunctions || encoded.slices()->size() > kMaxSlices) {
-    return fail(ErrorCode::bad_format, "the bundle lists {} functions and {} slices; limits: {}, {}",
+    return fail(ErrorCode::bad_format,
+                "the bundle lists {} functions and {} slices; limits: {}, {}",
                 encoded.functions()->size(), encoded.slices()->size(), kMaxFunctions, kMaxSlices);
   }
   Manifest manifest{.name = text(encoded.name()),

@@ -17,7 +17,7 @@ struct FunctionInfo {
   std::string name = {};
   std::string signature = {};  // docs/types.md
   std::string entry = {};      // the symbol that follows the mobile ABI
-  std::uint32_t flags = 0;  // GODWIT_EXPORT_...
+  std::uint32_t flags = 0;     // GODWIT_EXPORT_...
 
   [[nodiscard]] bool is_inline() const noexcept { return (flags & GODWIT_EXPORT_INLINE) != 0; }
   [[nodiscard]] bool is_idempotent() const noexcept {

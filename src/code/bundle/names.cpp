@@ -8,7 +8,9 @@
 namespace godwit::code {
 namespace {
 
-bool is_printable(char c) { return c >= 0x20 && c <= 0x7e; }
+bool is_printable(char c) {
+  return c >= 0x20 && c <= 0x7e;
+}
 
 constexpr std::size_t kShownBytes = 80;
 

@@ -40,7 +40,8 @@ std::optional<std::string_view> string_at(Bytes table, std::uint64_t offset) {
 Result<std::vector<ElfSection>> read_sections(Bytes image, const Elf64_Ehdr& header) {
   std::vector<ElfSection> sections;
   if (header.e_shnum == 0) return sections;
-  const auto table = part(image, header.e_shoff, std::uint64_t{header.e_shnum} * sizeof(Elf64_Shdr));
+  const auto table =
+      part(image, header.e_shoff, std::uint64_t{header.e_shnum} * sizeof(Elf64_Shdr));
   if (header.e_shentsize != sizeof(Elf64_Shdr) || !table) {
     return corrupt("its section table lies outside the file");
   }
@@ -75,7 +76,8 @@ Result<std::vector<ElfSection>> read_sections(Bytes image, const Elf64_Ehdr& hea
 Result<std::vector<ElfSegment>> read_segments(Bytes image, const Elf64_Ehdr& header) {
   std::vector<ElfSegment> segments;
   if (header.e_phnum == 0) return segments;
-  const auto table = part(image, header.e_phoff, std::uint64_t{header.e_phnum} * sizeof(Elf64_Phdr));
+  const auto table =
+      part(image, header.e_phoff, std::uint64_t{header.e_phnum} * sizeof(Elf64_Phdr));
   if (header.e_phentsize != sizeof(Elf64_Phdr) || !table) {
     return corrupt("its program headers lie outside the file");
   }
@@ -121,8 +123,12 @@ Machine ElfFile::machine() const noexcept {
   }
 }
 
-bool ElfFile::is_shared_object() const noexcept { return type_ == ET_DYN; }
-bool ElfFile::is_object() const noexcept { return type_ == ET_REL; }
+bool ElfFile::is_shared_object() const noexcept {
+  return type_ == ET_DYN;
+}
+bool ElfFile::is_object() const noexcept {
+  return type_ == ET_REL;
+}
 
 Result<std::vector<ElfSymbol>> ElfFile::symbols(std::uint32_t table_type) const {
   std::vector<ElfSymbol> symbols;

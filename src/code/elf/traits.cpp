@@ -38,11 +38,11 @@ bool is_relro(const ElfFile& file, const ElfSection& section) {
     }
     return false;
   }
-  return std::any_of(
-      file.segments().begin(), file.segments().end(), [&](const ElfSegment& segment) {
-        return segment.type == PT_GNU_RELRO && section.address >= segment.address &&
-               section.address - segment.address < segment.memory_bytes;
-      });
+  return std::any_of(file.segments().begin(), file.segments().end(),
+                     [&](const ElfSegment& segment) {
+                       return segment.type == PT_GNU_RELRO && section.address >= segment.address &&
+                              section.address - segment.address < segment.memory_bytes;
+                     });
 }
 
 // Variables have symbols. What clang puts into .data for exception handling either has none

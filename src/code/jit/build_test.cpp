@@ -221,6 +221,7 @@ TEST(JitBuild, RefusesWhatCannotBeBuilt) {
 
 // LLVM answers these by ending the process, unless it is stopped.
 TEST(JitBuild, SurvivesCodeThatLlvmCannotCompile) {
+  const LeaksExpected leaks;
   auto jit = open_or_fail();
   const std::string assembly =
       "define void @f() {\n call void asm sideeffect \"no_such_instruction\", \"\"()\n ret "

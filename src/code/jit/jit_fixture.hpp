@@ -17,7 +17,26 @@
 #include "base/bytes.hpp"
 #include "code/jit/jit.hpp"
 
+extern "C" {
+// LeakSanitizer's, when it is there.
+__attribute__((weak)) void __lsan_disable();
+__attribute__((weak)) void __lsan_enable();
+}
+
 namespace godwit::code::jit {
+
+// What LLVM was working on when it failed fatally is leaked on purpose (guard.hpp).
+class LeaksExpected {
+ public:
+  LeaksExpected() {
+    if (__lsan_disable != nullptr) __lsan_disable();
+  }
+  ~LeaksExpected() {
+    if (__lsan_enable != nullptr) __lsan_enable();
+  }
+  LeaksExpected(const LeaksExpected&) = delete;
+  LeaksExpected& operator=(const LeaksExpected&) = delete;
+};
 
 // testdata/NAME.cpp as bitcode.
 inline std::string test_bitcode(const std::string& name) {

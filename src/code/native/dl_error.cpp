@@ -12,7 +12,9 @@ bool contains(std::string_view text, std::string_view part) {
 }
 
 // "libfoo.so.9: cannot open shared object file: ..." -> "libfoo.so.9"
-std::string_view before_colon(std::string_view text) { return text.substr(0, text.find(':')); }
+std::string_view before_colon(std::string_view text) {
+  return text.substr(0, text.find(':'));
+}
 
 // "...: undefined symbol: foo, version BAR" -> "foo"
 std::string_view symbol_in(std::string_view text, std::string_view marker) {
@@ -31,10 +33,11 @@ Error explain_dl_error(std::string_view name, std::string_view text) {
                         name, before_colon(text), before_colon(text))};
   }
   if (contains(text, kUndefined)) {
-    return {ErrorCode::missing_symbol,
-            fmt::format("'{}' uses the function {}, which nothing it is linked with defines on this "
-                        "node: define it, or name its library when building (--needs)",
-                        name, symbol_in(text, kUndefined))};
+    return {
+        ErrorCode::missing_symbol,
+        fmt::format("'{}' uses the function {}, which nothing it is linked with defines on this "
+                    "node: define it, or name its library when building (--needs)",
+                    name, symbol_in(text, kUndefined))};
   }
   if (contains(text, "version `") && contains(text, "not found")) {
     return {ErrorCode::missing_library,

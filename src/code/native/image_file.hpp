@@ -13,8 +13,8 @@
 namespace godwit::code {
 
 // <directory>/<name>-<slice>-<number>.so, so that debuggers and profilers show whose code it is and
-// find its symbols; without a directory, or if it is full, anonymous memory of that name. The number
-// never repeats in a process: glibc takes a name it has seen for the object it has loaded.
+// find its symbols; without a directory, or if it is full, anonymous memory of that name. The
+// number never repeats in a process: glibc takes a name it has seen for the object it has loaded.
 class ImageFile {
  public:
   // Errors: out_of_memory, io.

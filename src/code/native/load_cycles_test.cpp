@@ -42,10 +42,11 @@ void cycle(NativeLoader& loader, const Bundle& bundle, int times) {
 void expect_flat_memory(int cycles) {
   const SourceTree tree;
   auto request = native_request(
-      {tree.write("cycle.cpp", "#include <string>\n#include <vector>\n"
-                               "static std::vector<std::string> kept(10, std::string(100, 'x'));\n"
-                               "static long n = 0;\n" +
-                                   entry_text("f", "kept.push_back(\"y\"); return ++n;"))});
+      {tree.write("cycle.cpp",
+                  "#include <string>\n#include <vector>\n"
+                  "static std::vector<std::string> kept(10, std::string(100, 'x'));\n"
+                  "static long n = 0;\n" +
+                      entry_text("f", "kept.push_back(\"y\"); return ++n;"))});
   const auto bundle = compile(request);
   ASSERT_TRUE(bundle) << bundle.error().message;
   auto directory = RuntimeDirectory::create(std::filesystem::temp_directory_path());
@@ -62,8 +63,12 @@ void expect_flat_memory(int cycles) {
   }
 }
 
-TEST(LoadCycles, MemoryStaysFlat) { expect_flat_memory(1000); }
-TEST(LoadCyclesLong, MemoryStaysFlatOverTenThousand) { expect_flat_memory(10000); }
+TEST(LoadCycles, MemoryStaysFlat) {
+  expect_flat_memory(1000);
+}
+TEST(LoadCyclesLong, MemoryStaysFlatOverTenThousand) {
+  expect_flat_memory(10000);
+}
 
 TEST(LoadCycles, ThreadsLoadSideBySide) {
   const Bundle bundle = build("static long n = 0;\n" + entry_text("f", "return ++n;"));

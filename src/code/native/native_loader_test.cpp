@@ -111,7 +111,8 @@ TEST_F(NativeLoading, ConstructorsRunAtLoadAndDestructorsAtUnload) {
 #include <cstdio>
 #include <cstdlib>
 static void note(const char* text) {
-  FILE* file = std::fopen(")" + trace.string() + R"(", "a");
+  FILE* file = std::fopen(")" +
+                              trace.string() + R"(", "a");
   if (file != nullptr) { std::fputs(text, file); std::fclose(file); }
 }
 struct Thing { Thing() { note("constructed "); } ~Thing() { note("destroyed "); } };
@@ -131,8 +132,8 @@ static void at_end() { note("atexit "); }
 }
 
 TEST_F(NativeLoading, ThreadLocalsAreOnePerThread) {
-  const auto library = load(build("static thread_local long n = 10;\n" +
-                                  entry_text("f", "return ++n;")));
+  const auto library =
+      load(build("static thread_local long n = 10;\n" + entry_text("f", "return ++n;")));
   ASSERT_NE(library, nullptr);
   EXPECT_EQ(call(*library, "f"), 11);
   EXPECT_EQ(call(*library, "f"), 12);
@@ -149,7 +150,11 @@ TEST_F(NativeLoading, ExceptionsVirtualsAndContainersWork) {
 #include <string>
 #include <vector>
 struct Shape { virtual ~Shape() = default; virtual long area() const = 0; };
-struct Square : Shape { explicit Square(long s) : side(s) {} long area() const override { return side * side; } long side; };
+struct Square : Shape {
+  explicit Square(long s) : side(s) {}
+  long area() const override { return side * side; }
+  long side;
+};
 static long work() {
   std::vector<std::unique_ptr<Shape>> shapes;
   for (long i = 1; i <= 3; ++i) shapes.push_back(std::make_unique<Square>(i));
@@ -175,9 +180,10 @@ static long work() {
 }
 
 TEST_F(NativeLoading, CodeThatStartsThreadsIsPinned) {
-  const auto library = load(build("#include <thread>\n" +
-                                  entry_text("f", "long x = 0; std::thread t([&] { x = 5; }); "
-                                                  "t.join(); return x;")));
+  const auto library =
+      load(build("#include <thread>\n" + entry_text("f",
+                                                    "long x = 0; std::thread t([&] { x = 5; }); "
+                                                    "t.join(); return x;")));
   ASSERT_NE(library, nullptr);
   EXPECT_EQ(call(*library, "f"), 5);
   ASSERT_TRUE(library->pinned());
@@ -194,8 +200,9 @@ TEST_F(NativeLoading, ThreadLocalDestructorsPinToo) {
 TEST_F(NativeLoading, ANeededLibraryIsUsed) {
   const SourceTree tree;
   auto request = native_request({tree.write(
-      "code.c", "#include <zlib.h>\n" + entry_text("f", "return (int64_t)crc32(0, (const Bytef*)"
-                                                        "\"123456789\", 9);"))});
+      "code.c", "#include <zlib.h>\n" + entry_text("f",
+                                                   "return (int64_t)crc32(0, (const Bytef*)"
+                                                   "\"123456789\", 9);"))});
   request.needs = {"z"};
   const auto bundle = compile(request);
   ASSERT_TRUE(bundle) << bundle.error().message;
@@ -220,9 +227,10 @@ TEST_F(NativeLoading, AMissingLibraryIsNamed) {
 TEST_F(NativeLoading, AMissingSymbolIsNamed) {
   const SourceTree tree;
   // libz.so.9 is not here, so a stand-in hides from the linker that nobody defines this.
-  auto request = native_request({tree.write("code.c", "long nobody_defines_this(void);\n" +
-                                                          entry_text("f", "return "
-                                                                          "nobody_defines_this();"))});
+  auto request = native_request({tree.write(
+      "code.c", "long nobody_defines_this(void);\n" + entry_text("f",
+                                                                 "return "
+                                                                 "nobody_defines_this();"))});
   request.needs = {"libz.so.9"};
   const auto bundle = compile(request);
   ASSERT_TRUE(bundle) << bundle.error().message;
@@ -250,7 +258,9 @@ TEST_F(NativeLoading, CodeForAnotherMachineIsRefusedBeforeItIsMapped) {
 }
 
 TEST_F(NativeLoading, WhatIsNoCodeIsRefused) {
-  for (const std::string_view code : {"", "not code at all", "\x7f" "ELF"}) {
+  for (const std::string_view code : {"", "not code at all",
+                                      "\x7f"
+                                      "ELF"}) {
     const auto library =
         loader_->load({.slice = {}, .code = bytes_of(code), .name = "junk", .needs = {}});
     ASSERT_FALSE(library);
@@ -287,10 +297,8 @@ TEST_F(NativeLoading, AHostileNameStaysInTheDirectory) {
                                       .needs = {}});
   ASSERT_TRUE(library) << library.error().message;
   EXPECT_FALSE(fs::is_empty(directory_->path()));
-  const auto refused = loader_->load({.slice = slice.id,
-                                      .code = slice.bytes,
-                                      .name = "code",
-                                      .needs = {"../../evil.so"}});
+  const auto refused = loader_->load(
+      {.slice = slice.id, .code = slice.bytes, .name = "code", .needs = {"../../evil.so"}});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::bad_format);
 }

@@ -8,9 +8,10 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <ctime>
 #include <string>
+#include <string_view>
 #include <system_error>
-#include <vector>
 
 #include "base/fail.hpp"
 #include "base/ids.hpp"
@@ -29,14 +30,14 @@ constexpr std::string_view kUnlockedPrefix = ".godwit-new-";
 constexpr std::time_t kLockingTimeout_s = 60;
 
 bool allows_execution(const fs::path& path) {
-  struct statvfs status {};
+  struct statvfs status{};
   return ::statvfs(path.c_str(), &status) == 0 && (status.f_flag & ST_NOEXEC) == 0;
 }
 
 void remove_if_abandoned(const fs::path& path, bool unlocked_name) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) return;
-  struct stat status {};
+  struct stat status{};
   std::error_code ignored;
   const bool ours = ::fstat(fd, &status) == 0 && status.st_uid == ::geteuid();
   const bool fresh = unlocked_name && ::time(nullptr) - status.st_mtime < kLockingTimeout_s;
@@ -44,18 +45,23 @@ void remove_if_abandoned(const fs::path& path, bool unlocked_name) {
   ::close(fd);
 }
 
+// "<pid>-<16 hexadecimal digits>": the base is shared with strangers, so nothing less will do.
+bool is_owner_suffix(std::string_view suffix) {
+  const std::size_t dash = suffix.find('-');
+  if (dash == 0 || dash == std::string_view::npos) return false;
+  return suffix.substr(0, dash).find_first_not_of("0123456789") == std::string_view::npos &&
+         suffix.size() - dash - 1 == 16 && from_hex(suffix.substr(dash + 1)).has_value();
+}
+
 void purge(const fs::path& base) {
   std::error_code error;
-  std::vector<fs::path> candidates;
   for (fs::directory_iterator it(base, error), end; !error && it != end; it.increment(error)) {
     const std::string name = it->path().filename().string();
-    if (name.starts_with(kPrefix) || name.starts_with(kUnlockedPrefix)) {
-      candidates.push_back(it->path());
+    for (const std::string_view prefix : {kPrefix, kUnlockedPrefix}) {
+      if (name.starts_with(prefix) && is_owner_suffix(name.substr(prefix.size()))) {
+        remove_if_abandoned(it->path(), prefix == kUnlockedPrefix);
+      }
     }
-  }
-  for (const fs::path& candidate : candidates) {
-    const bool unlocked_name = candidate.filename().string().starts_with(kUnlockedPrefix);
-    remove_if_abandoned(candidate, unlocked_name);
   }
 }
 

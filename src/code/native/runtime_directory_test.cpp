@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 namespace godwit::code {
 namespace {
@@ -69,11 +70,17 @@ TEST_F(RuntimeDirectories, WhatAKilledOwnerLeftIsPurged) {
 }
 
 TEST_F(RuntimeDirectories, OtherFilesAreLeftAlone) {
-  fs::create_directory(base_ / "precious");
+  const std::vector<std::string> others = {"precious",
+                                           "godwit-cc-Ab12Cd",
+                                           "godwit-12",
+                                           "godwit-x-0123456789abcdef",
+                                           "godwit-12-0123456789abcde",
+                                           "godwit-12-0123456789abcdefg"};
+  for (const std::string& name : others) fs::create_directory(base_ / name);
   std::ofstream(base_ / "godwit-notes.txt") << "mine";
   fs::create_directory_symlink(base_ / "precious", base_ / "godwit-link");
   ASSERT_TRUE(RuntimeDirectory::create(base_));
-  EXPECT_TRUE(fs::exists(base_ / "precious"));
+  for (const std::string& name : others) EXPECT_TRUE(fs::exists(base_ / name)) << name;
   EXPECT_TRUE(fs::exists(base_ / "godwit-notes.txt"));
   EXPECT_TRUE(fs::is_symlink(base_ / "godwit-link"));
 }

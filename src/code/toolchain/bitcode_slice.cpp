@@ -15,7 +15,8 @@ Result<CodeTraits> traits_of_bitcode(CompileSession& session, Machine machine,
                                      const std::filesystem::path& bitcode) {
   const auto object = session.file(fmt::format("{}/slice.bc.o", to_string(machine)));
   std::vector<std::string> argv = clang_for(session, machine, /*cpp=*/false);
-  argv.insert(argv.end(), {"-O0", "-fdata-sections", "-c", bitcode.string(), "-o", object.string()});
+  argv.insert(argv.end(),
+              {"-O0", "-fdata-sections", "-c", bitcode.string(), "-o", object.string()});
   GODWIT_CHECK(session.run(argv, "look into the bitcode"));
   GODWIT_TRY(const Buffer bytes, read_file(object, kMaxBundleBytes));
   GODWIT_TRY(const ElfFile elf, ElfFile::parse(bytes.view()));
@@ -38,9 +39,10 @@ Result<MadeSlice> make_bitcode_slice(CompileSession& session, const SliceInputs&
   const auto kept = session.file(fmt::format("{}/entries.txt", machine));
   const std::string entries = fmt::format("{}\n", fmt::join(inputs.entries, "\n"));
   GODWIT_CHECK(write_file_atomically(kept, bytes_of(entries)));
-  GODWIT_CHECK(session.run({tools.opt, "-passes=internalize,globaldce",
-                            "--internalize-public-api-file=" + kept.string(), "-o", output.string(), merged.string()},
-                           fmt::format("reduce the bitcode for {}", machine)));
+  GODWIT_CHECK(session.run(
+      {tools.opt, "-passes=internalize,globaldce", "--internalize-public-api-file=" + kept.string(),
+       "-o", output.string(), merged.string()},
+      fmt::format("reduce the bitcode for {}", machine)));
 
   GODWIT_TRY(CodeTraits traits, traits_of_bitcode(session, inputs.machine, output));
   GODWIT_TRY(Buffer bytes, read_file(output, kMaxBundleBytes));

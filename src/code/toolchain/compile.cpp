@@ -30,12 +30,15 @@ bool has_cpp(const CompileRequest& request) {
 
 Status check_request(const CompileRequest& request) {
   if (request.sources.empty()) {
-    return fail(ErrorCode::invalid_argument, "no source to compile: name .c, .cc, .cpp or .cxx files");
+    return fail(ErrorCode::invalid_argument,
+                "no source to compile: name .c, .cc, .cpp or .cxx files");
   }
   for (const fs::path& source : request.sources) {
     if (!is_c_source(source) && !is_cpp_source(source)) {
-      return fail(ErrorCode::invalid_argument, "'{}' is no C or C++ source: its name should end in "
-                  ".c, .cc, .cpp or .cxx", source.string());
+      return fail(ErrorCode::invalid_argument,
+                  "'{}' is no C or C++ source: its name should end in "
+                  ".c, .cc, .cpp or .cxx",
+                  source.string());
     }
     std::error_code ignored;
     if (!fs::exists(source, ignored)) {
@@ -43,7 +46,8 @@ Status check_request(const CompileRequest& request) {
     }
   }
   if (request.targets.empty() || request.kinds.empty() || request.optimisation_level > 3) {
-    return fail(ErrorCode::invalid_argument, "a bundle needs at least one target and one kind of "
+    return fail(ErrorCode::invalid_argument,
+                "a bundle needs at least one target and one kind of "
                 "slice, and an optimisation level from 0 to 3");
   }
   return {};
@@ -59,10 +63,11 @@ Status check_sysroot(const CompileSession& session, Machine machine) {
   if (found.output.find('/') != std::string::npos) return {};
   std::string package = fmt::format("g++-{}", triple_of(machine));
   std::replace(package.begin(), package.end(), '_', '-');
-  return fail(ErrorCode::not_found,
-              "cannot compile for {0}: its C and C++ libraries are not installed here; install {1}, "
-              "or leave {0} out with --target {2}",
-              to_string(machine), package, to_string(host_machine()));
+  return fail(
+      ErrorCode::not_found,
+      "cannot compile for {0}: its C and C++ libraries are not installed here; install {1}, "
+      "or leave {0} out with --target {2}",
+      to_string(machine), package, to_string(host_machine()));
 }
 
 Status prepare(CompileSession& session, SliceInputs& inputs) {
@@ -163,7 +168,8 @@ Result<std::vector<FunctionInfo>> common_exports(const CompileSession& session,
   for (SliceInputs& target : targets) {
     GODWIT_TRY(auto exported, exports_of(session, target));
     for (const FunctionInfo& function : exported) target.entries.push_back(function.entry);
-    if (&target == &targets.front()) functions = std::move(exported);
+    if (&target == &targets.front())
+      functions = std::move(exported);
     else if (!std::equal(functions.begin(), functions.end(), exported.begin(), exported.end(),
                          [](const FunctionInfo& a, const FunctionInfo& b) {
                            return a.name == b.name && a.signature == b.signature &&

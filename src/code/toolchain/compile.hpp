@@ -20,16 +20,16 @@ struct CompileRequest {
   std::vector<std::filesystem::path> include_dirs = {};
   std::vector<std::string> defines = {};  // NAME or NAME=VALUE
   std::vector<std::string> flags = {};    // further ones for clang, passed on as they are
-  unsigned optimisation_level = 2;   // of native slices, 0 to 3
+  unsigned optimisation_level = 2;        // of native slices, 0 to 3
   std::string cpp_standard = "c++20";
   std::string c_standard = "c17";
   // Libraries the code needs on the target, as for -l ("z") or by soname ("libz.so.1").
   std::vector<std::string> needs = {};
   std::vector<Machine> targets = {Machine::x86_64, Machine::aarch64};
   std::vector<SliceKind> kinds = {SliceKind::native, SliceKind::bitcode};
-  bool debug_info = false;        // line tables
-  bool keep_temporaries = false;  // on_command tells where
-  std::filesystem::path clang = {};    // empty: $GODWIT_CLANG, else clang++-19, else clang++
+  bool debug_info = false;           // line tables
+  bool keep_temporaries = false;     // on_command tells where
+  std::filesystem::path clang = {};  // empty: $GODWIT_CLANG, else clang++-19, else clang++
   // Told every command before it runs, and what clang says of code that compiles. Called from
   // several threads, one at a time.
   std::function<void(std::string_view)> on_command = {};

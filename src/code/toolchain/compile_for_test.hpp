@@ -49,12 +49,20 @@ inline Result<Bundle> compile_text(std::string_view text, const std::string& nam
 // An entry `name` of signature () -> i64 whose body is `body`.
 inline std::string entry_text(const std::string& name, const std::string& body) {
   return "#include <godwit/mobile_c.h>\n#include <string.h>\n"
-         "GODWIT_EXPORT_C(" + name + ", \"() -> i64\", 0);\n"
-         "static int64_t body_of_" + name + "(void) { " + body + " }\n"
-         "int32_t godwit_entry_" + name + "(const godwit_here_v1* here, const void* args,\n"
+         "GODWIT_EXPORT_C(" +
+         name +
+         ", \"() -> i64\", 0);\n"
+         "static int64_t body_of_" +
+         name + "(void) { " + body +
+         " }\n"
+         "int32_t godwit_entry_" +
+         name +
+         "(const godwit_here_v1* here, const void* args,\n"
          "                                  size_t args_size, godwit_reply* reply) {\n"
          "  (void)here; (void)args; (void)args_size;\n"
-         "  int64_t value = body_of_" + name + "();\n"
+         "  int64_t value = body_of_" +
+         name +
+         "();\n"
          "  memcpy(reply->data, &value, sizeof value);\n"
          "  reply->size = sizeof value;\n"
          "  return GODWIT_OK;\n}\n";

@@ -122,8 +122,8 @@ TEST(Compile, ErrorsCarryTheCompilersWords) {
 TEST(Compile, WarningsAreShownOnce) {
   const SourceTree tree;
   std::string warnings;
-  CompileRequest request{.sources = {tree.write("code.c", "#warning look here\n" +
-                                                              entry_text("f", "return 1;"))}};
+  CompileRequest request{
+      .sources = {tree.write("code.c", "#warning look here\n" + entry_text("f", "return 1;"))}};
   request.on_warning = [&](std::string_view text) { warnings += text; };
   ASSERT_TRUE(compile(request));
   const std::size_t first = warnings.find("look here");
@@ -132,8 +132,8 @@ TEST(Compile, WarningsAreShownOnce) {
 }
 
 TEST(Compile, UndefinedFunctionsAreFoundAtBuildTime) {
-  const auto bundle = compile_text(
-      "extern \"C\" long long nowhere();\n" + entry_text("f", "return nowhere();"));
+  const auto bundle =
+      compile_text("extern \"C\" long long nowhere();\n" + entry_text("f", "return nowhere();"));
   ASSERT_FALSE(bundle);
   EXPECT_EQ(bundle.error().code, ErrorCode::compile_failed);
   EXPECT_THAT(bundle.error().message, HasSubstr("nowhere"));
@@ -195,12 +195,12 @@ TEST(Needs, ALibraryBecomesItsSoname) {
       "extern unsigned long crc32(unsigned long, const unsigned char*, unsigned);\n" +
       entry_text("f", "return (int64_t)crc32(0, (const unsigned char*)\"abc\", 3);");
   // Only this machine has zlib to link with; the other one gets a stand-in.
-  CompileRequest request{.sources = {tree.write("code.c", text)},
-                         .needs = {"z"},
-                         .targets = {host_machine(), host_machine() == Machine::x86_64
-                                                         ? Machine::aarch64
-                                                         : Machine::x86_64},
-                         .kinds = {SliceKind::native}};
+  CompileRequest request{
+      .sources = {tree.write("code.c", text)},
+      .needs = {"z"},
+      .targets = {host_machine(),
+                  host_machine() == Machine::x86_64 ? Machine::aarch64 : Machine::x86_64},
+      .kinds = {SliceKind::native}};
   const auto bundle = compile(request);
   ASSERT_TRUE(bundle) << bundle.error().message;
   EXPECT_THAT(bundle->needs(), ElementsAre("libz.so.1"));

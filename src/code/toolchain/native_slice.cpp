@@ -15,7 +15,9 @@ constexpr std::string_view kStartSource = R"(
 extern void __cxa_finalize(void*);
 extern void* const __dso_handle __attribute__((visibility("hidden")));
 void* const __dso_handle = (void*)&__dso_handle;
-__attribute__((destructor)) static void godwit_finalize(void) { __cxa_finalize((void*)&__dso_handle); }
+__attribute__((destructor)) static void godwit_finalize(void) {
+  __cxa_finalize((void*)&__dso_handle);
+}
 )";
 
 Result<std::filesystem::path> make_start_object(CompileSession& session, Machine machine) {
@@ -23,9 +25,8 @@ Result<std::filesystem::path> make_start_object(CompileSession& session, Machine
   const auto object = session.file(fmt::format("{}/godwit_start.o", to_string(machine)));
   GODWIT_CHECK(write_file_atomically(source, bytes_of(kStartSource)));
   std::vector<std::string> argv = clang_for(session, machine, /*cpp=*/false);
-  for (const std::string& argument :
-       {std::string("-O2"), std::string("-c"), source.string(), std::string("-o"),
-        object.string()}) {
+  for (const std::string& argument : {std::string("-O2"), std::string("-c"), source.string(),
+                                      std::string("-o"), object.string()}) {
     argv.push_back(argument);
   }
   GODWIT_CHECK(session.run(argv, "compile the start object"));
@@ -55,8 +56,8 @@ Result<MadeSlice> make_native_slice(CompileSession& session, const SliceInputs& 
                            "-Wl,--as-needed", "-Wl,--version-script=" + script.string()});
   // A function nobody defines is the author's mistake; it should show here, not on a node.
   if (!inputs.needs.has_stand_ins) argv.emplace_back("-Wl,-z,defs");
-  argv.insert(argv.end(), {"-o", output.string(), "-Wl,--start-lib", start.string(),
-                           "-Wl,--end-lib"});
+  argv.insert(argv.end(),
+              {"-o", output.string(), "-Wl,--start-lib", start.string(), "-Wl,--end-lib"});
   for (const auto& object : inputs.objects) argv.push_back(object.string());
   if (!inputs.needs.link_arguments.empty()) {
     argv.emplace_back("-Wl,--no-as-needed");

@@ -14,15 +14,23 @@ namespace {
 
 std::vector<std::string> empty_library_command(const CompileSession& session, Machine machine,
                                                const std::filesystem::path& output) {
-  return {session.tools().clang, fmt::format("--target={}", triple_of(machine)),
-          "-shared",             "-nostdlib",
-          "-fuse-ld=lld",        "-Wl,--build-id=none",
-          "-Wl,--no-as-needed",  "-o",
-          output.string(),       "-xc",
-          "/dev/null",           "-xnone"};
+  return {session.tools().clang,
+          fmt::format("--target={}", triple_of(machine)),
+          "-shared",
+          "-nostdlib",
+          "-fuse-ld=lld",
+          "-Wl,--build-id=none",
+          "-Wl,--no-as-needed",
+          "-o",
+          output.string(),
+          "-xc",
+          "/dev/null",
+          "-xnone"};
 }
 
-bool is_soname(const std::string& need) { return need.find(".so") != std::string::npos; }
+bool is_soname(const std::string& need) {
+  return need.find(".so") != std::string::npos;
+}
 
 std::string linker_argument(const std::string& need) {
   return is_soname(need) ? "-l:" + need : "-l" + need;
@@ -32,18 +40,15 @@ std::string linker_argument(const std::string& need) {
 // finds nothing for a static library. No value: not installed for that machine.
 Result<std::optional<std::vector<std::string>>> probe(CompileSession& session, Machine machine,
                                                       const std::string& need) {
-  const auto output =
-      session.file(fmt::format("probe-{}-{}.so", to_string(machine), need));
+  const auto output = session.file(fmt::format("probe-{}-{}.so", to_string(machine), need));
   auto command = empty_library_command(session, machine, output);
   command.push_back(linker_argument(need));
-  GODWIT_TRY(const ProcessResult linked,
-             run_process(command, session.request().command_timeout));
+  GODWIT_TRY(const ProcessResult linked, run_process(command, session.request().command_timeout));
   if (linked.exit_code != 0) return std::optional<std::vector<std::string>>();
   GODWIT_TRY(const Buffer image, read_file(output, kMaxBundleBytes));
   GODWIT_TRY(const ElfFile elf, ElfFile::parse(image.view()));
   GODWIT_TRY(const ElfFile::Dynamic dynamic, elf.dynamic());
-  return std::optional(
-      std::vector<std::string>(dynamic.needed.begin(), dynamic.needed.end()));
+  return std::optional(std::vector<std::string>(dynamic.needed.begin(), dynamic.needed.end()));
 }
 
 Result<std::vector<std::string>> sonames_elsewhere(CompileSession& session, Machine missing_on,

@@ -69,8 +69,7 @@ Result<pid_t> spawn(const std::vector<std::string>& argv, int out_fd, int err_fd
   ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
   ::posix_spawnattr_setpgroup(&attributes, 0);
   pid_t pid = -1;
-  const int error_number =
-      ::posix_spawnp(&pid, raw[0], &actions, &attributes, raw.data(), environ);
+  const int error_number = ::posix_spawnp(&pid, raw[0], &actions, &attributes, raw.data(), environ);
   ::posix_spawn_file_actions_destroy(&actions);
   ::posix_spawnattr_destroy(&attributes);
   if (error_number == ENOENT) {
@@ -123,8 +122,8 @@ std::string command_line(const std::vector<std::string>& argv) {
   std::string line;
   for (const std::string& argument : argv) {
     if (!line.empty()) line += ' ';
-    const bool plain = !argument.empty() && argument.find_first_of(" \t\n'\"\\$`*?;&|<>()") ==
-                                                std::string::npos;
+    const bool plain =
+        !argument.empty() && argument.find_first_of(" \t\n'\"\\$`*?;&|<>()") == std::string::npos;
     line += plain ? argument : "'" + argument + "'";
   }
   return line;

@@ -13,7 +13,7 @@ namespace godwit::code {
 inline constexpr std::size_t kMaxOutputBytes = std::size_t{1} << 20;
 
 struct ProcessResult {
-  int exit_code = 0;  // 128 + signal if a signal ended it
+  int exit_code = 0;   // 128 + signal if a signal ended it
   std::string output;  // stdout
   std::string errors;  // stderr
 };

@@ -50,7 +50,8 @@ __attribute__((noinline)) static long work(const Base& b, int i) {
   }
   return b.f() + kTable[i % 5];
 }
-)" + entry_text("f", "return work(Derived(), static_cast<int>(reinterpret_cast<long>(&kTable) & 3));"),
+)" + entry_text("f",
+                "return work(Derived(), static_cast<int>(reinterpret_cast<long>(&kTable) & 3));"),
                 {});
 }
 
@@ -77,8 +78,7 @@ TEST(State, UnusedVariablesDoNotCount) {
 }
 
 TEST(State, AThreadLocalIsSeen) {
-  expect_traits("static thread_local long counter = 5;\n" +
-                    entry_text("f", "return ++counter;"),
+  expect_traits("static thread_local long counter = 5;\n" + entry_text("f", "return ++counter;"),
                 {.thread_locals = true});
 }
 
@@ -92,9 +92,9 @@ static Thing thing;
 }
 
 TEST(State, AThreadIsSeen) {
-  expect_traits("#include <thread>\n" +
-                    entry_text("f", "std::thread t([] {}); t.join(); return 1;"),
-                {.may_start_threads = true});
+  expect_traits(
+      "#include <thread>\n" + entry_text("f", "std::thread t([] {}); t.join(); return 1;"),
+      {.may_start_threads = true});
 }
 
 }  // namespace

@@ -11,10 +11,10 @@
 namespace godwit::code {
 
 struct Tools {
-  std::string clang;      // drives C and C++ alike, told by --driver-mode
+  std::string clang;  // drives C and C++ alike, told by --driver-mode
   std::string llvm_link;
   std::string opt;
-  std::string version;    // "19.1.7"
+  std::string version;  // "19.1.7"
   std::uint16_t llvm_major = 0;
   std::filesystem::path include_dir;  // holds godwit/mobile.hpp
 

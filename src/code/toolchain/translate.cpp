@@ -38,14 +38,17 @@ void append_kind(std::vector<std::string>& argv, const CompileSession& session, 
   //   unoptimised      8.0 KB / 181 KB, 77 ms for the latter, full vectors with FMA
   //   -flto=full       4.3 KB /  33 KB, 31 ms,                frozen at 128-bit vectors, no FMA
   //   -O2 -fno-vectorize -fno-unroll-loops
-  //                    3.2 KB /  32 KB, 31 ms,                full vectors, a third as much unrolled
+  //                    3.2 KB /  32 KB, 31 ms,                full vectors, a third as much
+  //                    unrolled
   //   -flto=thin       3.2 KB /  32 KB, 32 ms,                full vectors with FMA, as unoptimised
   append(argv, {"-O2", "-flto=thin"});
 }
 
 }  // namespace
 
-bool is_c_source(const fs::path& source) { return source.extension() == ".c"; }
+bool is_c_source(const fs::path& source) {
+  return source.extension() == ".c";
+}
 
 bool is_cpp_source(const fs::path& source) {
   const fs::path extension = source.extension();

@@ -90,6 +90,9 @@ class RingConsumer {
   [[nodiscard]] std::uint64_t peek() const noexcept {
     return word_at(at(position_)).load(std::memory_order_acquire);
   }
+  // Fetches the second line of the record that is next along with its word: a 64-byte body then
+  // arrives in one transfer time, not two.
+  void prefetch() const noexcept { __builtin_prefetch(at(position_) + kLineSize); }
   // The record's bytes; valid until advance(), and the producer may change them at any time.
   [[nodiscard]] const std::byte* record() const noexcept { return at(position_); }
   // Done with a record of that (checked) body size. True: a producer waits for the space, ring it.

@@ -125,7 +125,7 @@ Result<Link*> ShmTransport::add_link() {
                 "shm transport carries; close some", kMaxLinks);
   const auto slot = static_cast<std::uint16_t>(free - links_.begin());
   const LinkId id = make_link_id(Address::Scheme::shm, next_serial_++, slot);
-  auto link = std::make_unique<Link>(*this, slot, id, options_.ring_size, inbound_);
+  std::unique_ptr<Link> link(new Link(*this, slot, id, options_.ring_size, inbound_));
   GODWIT_TRY(link->in, RingConsumer::create(options_.ring_size));
   link->max_body = static_cast<std::uint32_t>(max_record_body(options_.ring_size));
   *free = std::move(link);

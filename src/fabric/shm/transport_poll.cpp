@@ -84,7 +84,7 @@ std::size_t ShmTransport::deliver_events() {
     if (link == nullptr) continue;
     switch (event.kind) {
       case Event::Kind::up:
-        if (link->state == Link::State::down) break;  // its end is queued, and tells enough
+        if (!link->receives()) break;  // closed meanwhile: its end is all there is to tell
         link->announced = true;
         events_.on_up(event.link, event.peer);
         break;
@@ -142,6 +142,7 @@ std::size_t ShmTransport::receive_hot(std::size_t budget) {
   std::size_t work = 0;
   for (std::size_t i = 0; i < hot_count_; ++i) {
     Link& link = *hot_[i];
+    link.in.prefetch();
     if (link.in.peek() == 0) continue;
     link.active_at_poll = polls_;
     // The rest of the budget is shared: no hot link starves the ones after it.
@@ -206,7 +207,7 @@ bool ShmTransport::take_record(Link& link, std::uint64_t packed) {
   const std::byte* record = link.in.record();
   const std::byte* body = record + kBodyOffset;
   wire::Header header;
-  std::memcpy(&header, record, kWordOffset);
+  std::memcpy(static_cast<void*>(&header), record, kWordOffset);
   switch (word.kind) {
     case RecordKind::message:
       if (word.size > kSmallLimit) return false;
@@ -289,16 +290,11 @@ bool ShmTransport::has_work() {
 bool ShmTransport::prepare_to_sleep() {
   if (!unfenced_.empty()) settle_notifications();
   if (has_work()) return false;
-  if (armed_) return true;
+  if (armed_ && sending_.empty()) return true;
   for (Link* link : sending_) link->out.want_space(true);
-  doorbell_.fall_asleep();
+  if (!std::exchange(armed_, true)) doorbell_.fall_asleep();
   full_fence();
-  if (has_work()) {
-    doorbell_.wake_up();
-    return false;
-  }
-  armed_ = true;
-  return true;
+  return !has_work();
 }
 
 }  // namespace godwit::fabric::shm

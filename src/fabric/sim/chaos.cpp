@@ -12,7 +12,9 @@ Chaos::Chaos(World& world, std::vector<ProcessId> victims, ChaosOptions options)
   schedule_next();
 }
 
-Chaos::~Chaos() { *running_ = false; }
+Chaos::~Chaos() {
+  *running_ = false;
+}
 
 void Chaos::stop() {
   *running_ = false;
@@ -75,8 +77,8 @@ void Chaos::slow_one() {
   const ProcessId victim = world_.random().pick(std::span(victims_));
   const Delay cost = options_.slow_event_cost;
   const auto spread = static_cast<std::uint64_t>((cost.most - cost.least).count());
-  world_.set_slow(victim, cost.least + Duration(static_cast<Duration::rep>(
-                                           world_.random().below(spread + 1))));
+  world_.set_slow(
+      victim, cost.least + Duration(static_cast<Duration::rep>(world_.random().below(spread + 1))));
   after(options_.slow_time, [this, victim] { world_.set_slow(victim, Duration{0}); });
 }
 

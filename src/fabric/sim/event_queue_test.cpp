@@ -10,7 +10,9 @@
 namespace godwit::fabric::sim {
 namespace {
 
-Event event_at(std::int64_t ns, Task task) { return {.at = {ns}, .task = std::move(task)}; }
+Event event_at(std::int64_t ns, Task task) {
+  return {.at = {ns}, .task = std::move(task)};
+}
 
 void run_all(EventQueue& queue) {
   while (!queue.empty()) {
@@ -31,7 +33,8 @@ TEST(EventQueue, RunsInOrderOfTimeThenOfMaking) {
   }
   std::vector<std::pair<int, int>> made;
   EventQueue same_time;
-  for (int i = 0; i < 100; ++i) same_time.push(event_at(7, [&made, i] { made.emplace_back(7, i); }));
+  for (int i = 0; i < 100; ++i)
+    same_time.push(event_at(7, [&made, i] { made.emplace_back(7, i); }));
   run_all(queue);
   run_all(same_time);
   EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
@@ -55,9 +58,8 @@ TEST(EventQueue, AgreesWithASortedListUnderRandomPushesPopsAndCancels) {
       EXPECT_FALSE(static_cast<bool>(queue.cancel(victim->second))) << "cancelled twice";
       model.erase(victim);
     } else if (!model.empty()) {
-      const auto first = std::min_element(model.begin(), model.end(), [](auto& a, auto& b) {
-        return a.first < b.first;
-      });
+      const auto first = std::min_element(model.begin(), model.end(),
+                                          [](auto& a, auto& b) { return a.first < b.first; });
       const EventHandle handle = queue.pop();
       EXPECT_EQ(handle.slot, first->second.slot);
       EXPECT_EQ(queue.at(handle).at.ns, first->first);

@@ -67,8 +67,10 @@ TEST(SimLink, ConnectingToNobodyFailsOnceAndSaysUnreachable) {
   pair.world.run_for(5s);
   EXPECT_EQ(pair.of(pair.a).links[link].fate, Recorder::Fate::down);
   EXPECT_EQ(pair.of(pair.a).links[link].why, ErrorCode::unreachable);
-  EXPECT_FALSE(pair.of(pair.a).transport->connect({.scheme = Address::Scheme::sim, .host = {}, .index = 99}));
-  EXPECT_FALSE(pair.of(pair.a).transport->connect({.scheme = Address::Scheme::tcp, .host = {}, .port = 1}));
+  EXPECT_FALSE(pair.of(pair.a).transport->connect(
+      {.scheme = Address::Scheme::sim, .host = {}, .index = 99}));
+  EXPECT_FALSE(
+      pair.of(pair.a).transport->connect({.scheme = Address::Scheme::tcp, .host = {}, .port = 1}));
   EXPECT_FALSE(pair.of(pair.a).transport->listen(pair.world.address(pair.a))) << "listens already";
 }
 
@@ -177,9 +179,8 @@ TEST(SimLink, TheCrashOfThePeerIsNoticedAndItsNewStartHasANewEpoch) {
 
 TEST(SimLink, PartsBorrowedByLaterMustNotBeTouched) {
   std::string complaint;
-  Pair pair({.later_chance = 1, .on_violation = [&](std::string_view message) {
-               complaint = message;
-             }});
+  Pair pair(
+      {.later_chance = 1, .on_violation = [&](std::string_view message) { complaint = message; }});
   const LinkId link = pair.link_up();
   ASSERT_EQ(pair.of(pair.a).send(link, 5000), Sent::later);
   pair.of(pair.a).borrowed[link].begin()->second[4999] ^= std::byte{1};

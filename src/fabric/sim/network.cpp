@@ -71,17 +71,17 @@ Result<LinkId> Network::connect(Process& process, const Address& address) {
   }
   const ProcessId target{static_cast<std::uint32_t>(address.index)};
   const LinkId id = open_link(process);
-  timeline_.after(timeline_.draw(options_.message_delay),
-                  {.what = What::arrive, .link = id, .task = [this, id, target] {
-                     arrive(id, target);
+  timeline_.after(
+      timeline_.draw(options_.message_delay),
+      {.what = What::arrive, .link = id, .task = [this, id, target] { arrive(id, target); }});
+  timeline_.after(options_.connect_timeout,
+                  {.what = What::timeout, .link = id, .task = [this, id] {
+                     const Link* link = find(id);
+                     if (link == nullptr || link->ends[0].state != State::connecting) return;
+                     schedule_down(id, Duration{0},
+                                   {ErrorCode::unreachable,
+                                    "no answer to the connection request within connect_timeout"});
                    }});
-  timeline_.after(options_.connect_timeout, {.what = What::timeout, .link = id, .task = [this, id] {
-                    const Link* link = find(id);
-                    if (link == nullptr || link->ends[0].state != State::connecting) return;
-                    schedule_down(id, Duration{0},
-                                  {ErrorCode::unreachable,
-                                   "no answer to the connection request within connect_timeout"});
-                  }});
   return id;
 }
 
@@ -117,7 +117,10 @@ void Network::arrive(LinkId caller, ProcessId target) {
   }
   link->ends[1] = {process, State::connecting, {}, {}, false};
   const LinkId callee = peer_of(caller);
-  timeline_.schedule({.at = timeline_.now(), .what = What::up, .target = process, .link = callee,
+  timeline_.schedule({.at = timeline_.now(),
+                      .what = What::up,
+                      .target = process,
+                      .link = callee,
                       .task = [this, callee] { accept(callee); }});
 }
 
@@ -133,8 +136,10 @@ void Network::accept(LinkId callee) {
   link->ends[1].up_at = timeline_.now();
   link->ends[1].state = State::up;
   link->ends[1].reports = true;
-  timeline_.after(delay, {.what = What::up, .target = asking, .link = caller,
-                          .task = [this, caller] { come_up(caller); }});
+  timeline_.after(delay,
+                  {.what = What::up, .target = asking, .link = caller, .task = [this, caller] {
+                     come_up(caller);
+                   }});
   const Hello hello = asking->port().hello;
   accepting->port().events->on_up(callee, hello);
 }

@@ -55,15 +55,15 @@ class Network {
     }
     Process* process = nullptr;
     State state = State::absent;
-    Time up_at;         // when on_up comes, once that is known: no message may come before it
-    Time last_arrival;  // of what this end sent: what is not reordered stays behind it
+    Time up_at;            // when on_up comes, once that is known: no message may come before it
+    Time last_arrival;     // of what this end sent: what is not reordered stays behind it
     bool reports = false;  // its process knows the link, and so hears of its end
   };
   struct Link {
     std::uint32_t generation = 1;
     bool used = false;
     bool broken = false;
-    bool cut = false;           // a partition lies across it
+    bool cut = false;             // a partition lies across it
     std::uint32_t cut_count = 0;  // tells one partition from the next
     std::array<End, 2> ends{};
     std::vector<FlightPtr> stalled;  // arrived while cut
@@ -96,9 +96,9 @@ class Network {
   Timeline& timeline_;
   const Options& options_;
   Random& random_;
-  std::vector<Process*> processes_;      // by index
-  std::vector<std::uint32_t> islands_;   // by index
-  FlightPool flights_;                   // before what may still hold flights
+  std::vector<Process*> processes_;     // by index
+  std::vector<std::uint32_t> islands_;  // by index
+  FlightPool flights_;                  // before what may still hold flights
   std::vector<Link> links_;
   std::vector<std::uint32_t> free_;
   std::size_t live_links_ = 0;

@@ -63,7 +63,9 @@ void Network::schedule_down(LinkId id, Duration delay, Error why) {
   if (link == nullptr) return;
   const End& end = link->ends[side_of(id)];
   if (end.state == State::absent || end.state == State::down) return;
-  timeline_.after(delay, {.what = What::down, .target = end.process, .link = id,
+  timeline_.after(delay, {.what = What::down,
+                          .target = end.process,
+                          .link = id,
                           .task = [this, id, reason = std::move(why)] { take_down(id, reason); }});
 }
 

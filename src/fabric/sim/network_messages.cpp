@@ -36,9 +36,10 @@ Sent Network::send(Process& process, LinkId id, const wire::Header& header,
   }
   flight->borrowed.assign(parts.begin(), parts.end());
   flight->borrowed_hash = hash_parts(parts);
-  const Time gather_at =
-      std::min(arrival, timeline_.now() + timeline_.draw(options_.gather_delay));
-  timeline_.schedule({.at = gather_at, .what = What::gather, .link = id,
+  const Time gather_at = std::min(arrival, timeline_.now() + timeline_.draw(options_.gather_delay));
+  timeline_.schedule({.at = gather_at,
+                      .what = What::gather,
+                      .link = id,
                       .task = [this, arrival, held = std::move(flight)]() mutable {
                         gather(std::move(held), arrival);
                       }});
@@ -90,14 +91,13 @@ void Network::schedule_delivery(FlightPtr flight, Time at) {
   const LinkId to = flight->to;
   const std::uint64_t detail = mix64(flight->header.id) ^ mix64(flight->size_bytes) ^
                                static_cast<std::uint64_t>(flight->header.kind);
-  timeline_.schedule({.at = at,
-                      .what = What::message,
-                      .target = find(to)->ends[side_of(to)].process,
-                      .link = to,
-                      .detail = detail,
-                      .task = [this, held = std::move(flight)]() mutable {
-                        deliver(std::move(held));
-                      }});
+  timeline_.schedule(
+      {.at = at,
+       .what = What::message,
+       .target = find(to)->ends[side_of(to)].process,
+       .link = to,
+       .detail = detail,
+       .task = [this, held = std::move(flight)]() mutable { deliver(std::move(held)); }});
 }
 
 void Network::deliver(FlightPtr flight) {
@@ -123,8 +123,7 @@ void Network::deliver(FlightPtr flight) {
 
 Counters Network::counters() const noexcept {
   Counters counters = counters_;
-  counters.messages_lost =
-      counters.messages_sent - counters.messages_delivered - flights_.in_use();
+  counters.messages_lost = counters.messages_sent - counters.messages_delivered - flights_.in_use();
   return counters;
 }
 

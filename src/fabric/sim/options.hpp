@@ -46,9 +46,9 @@ enum class What : std::uint8_t {
 struct TraceEvent {
   Time at;
   What what = What::task;
-  ProcessId process;          // index 0: the world itself
-  LinkId link;                // none for tasks
-  std::uint64_t detail = 0;   // message: a hash of header and size; otherwise 0
+  ProcessId process;         // index 0: the world itself
+  LinkId link;               // none for tasks
+  std::uint64_t detail = 0;  // message: a hash of header and size; otherwise 0
 };
 
 struct Counters {

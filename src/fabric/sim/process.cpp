@@ -5,8 +5,7 @@
 namespace godwit::fabric::sim {
 
 void Process::post(Task task) {
-  timeline_.schedule(
-      {.at = now(), .what = What::task, .target = this, .task = std::move(task)});
+  timeline_.schedule({.at = now(), .what = What::task, .target = this, .task = std::move(task)});
 }
 
 TimerId Process::post_at(Time when, Task task) {
@@ -17,8 +16,8 @@ TimerId Process::post_at(Time when, Task task) {
 
 void Process::cancel(TimerId timer) {
   if (!alive_) return;
-  timeline_.cancel({static_cast<std::uint32_t>(timer.value),
-                    static_cast<std::uint32_t>(timer.value >> 32U)});
+  timeline_.cancel(
+      {static_cast<std::uint32_t>(timer.value), static_cast<std::uint32_t>(timer.value >> 32U)});
 }
 
 void Process::offload(Task work, Task done) {

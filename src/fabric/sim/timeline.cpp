@@ -105,7 +105,9 @@ void Timeline::take_turn(Process& process) {
             }});
 }
 
-void Timeline::advance_to(Time when) noexcept { now_ = std::max(now_, when); }
+void Timeline::advance_to(Time when) noexcept {
+  now_ = std::max(now_, when);
+}
 
 void Timeline::purge(Process& process, std::vector<Task>& tasks) {
   queue_.purge(&process, tasks);
@@ -125,14 +127,12 @@ void Timeline::clear() {
 Duration Timeline::draw(Delay delay) noexcept {
   const Duration spread = delay.most - delay.least;
   if (spread <= Duration{0}) return delay.least;
-  return delay.least +
-         Duration(static_cast<Duration::rep>(
-             random_.below(static_cast<std::uint64_t>(spread.count()) + 1)));
+  return delay.least + Duration(static_cast<Duration::rep>(
+                           random_.below(static_cast<std::uint64_t>(spread.count()) + 1)));
 }
 
 void Timeline::violation(std::string_view message) const {
-  const std::string text =
-      fmt::format("sim: seed {}, at {} ns: {}", seed_, now_.ns, message);
+  const std::string text = fmt::format("sim: seed {}, at {} ns: {}", seed_, now_.ns, message);
   if (options_.on_violation) {
     options_.on_violation(text);
     return;

@@ -97,18 +97,26 @@ void World::restart(ProcessId process) {
   start(process);
 }
 
-bool World::is_up(ProcessId process) const { return host(process).current().alive(); }
+bool World::is_up(ProcessId process) const {
+  return host(process).current().alive();
+}
 
 void World::set_slow(ProcessId process, Duration event_cost) {
   host(process).event_cost = event_cost;
   host(process).current().pace().event_cost = event_cost;
 }
 
-Scheduler& World::scheduler(ProcessId process) { return host(process).current(); }
+Scheduler& World::scheduler(ProcessId process) {
+  return host(process).current();
+}
 
-NodeId World::node_id(ProcessId process) const { return {mix64(mix64(seed_) ^ process.index) | 1U}; }
+NodeId World::node_id(ProcessId process) const {
+  return {mix64(mix64(seed_) ^ process.index) | 1U};
+}
 
-Epoch World::epoch(ProcessId process) const { return host(process).current().epoch(); }
+Epoch World::epoch(ProcessId process) const {
+  return host(process).current().epoch();
+}
 
 Address World::address(ProcessId process) const {
   return {.scheme = Address::Scheme::sim, .host = {}, .port = 0, .index = process.index};
@@ -145,10 +153,16 @@ void World::heal() {
   network_->islands_changed();
 }
 
-std::size_t World::break_links(ProcessId a, ProcessId b) { return network_->break_links(a, b); }
-bool World::break_any_link() { return network_->break_any(); }
+std::size_t World::break_links(ProcessId a, ProcessId b) {
+  return network_->break_links(a, b);
+}
+bool World::break_any_link() {
+  return network_->break_any();
+}
 
-Time World::now() const { return timeline_->now(); }
+Time World::now() const {
+  return timeline_->now();
+}
 
 void World::after(Duration delay, Task task) {
   timeline_->after(delay, {.what = What::driver, .task = std::move(task)});
@@ -181,7 +195,9 @@ void World::run_for(Duration duration) {
   timeline_->advance_to(end);
 }
 
-std::uint64_t World::trace_hash() const { return timeline_->trace_hash(); }
+std::uint64_t World::trace_hash() const {
+  return timeline_->trace_hash();
+}
 
 Counters World::counters() const {
   Counters counters = network_->counters();
@@ -189,7 +205,9 @@ Counters World::counters() const {
   return counters;
 }
 
-std::size_t World::live_links() const { return network_->live_links(); }
+std::size_t World::live_links() const {
+  return network_->live_links();
+}
 
 World::Host& World::host(ProcessId process) {
   if (process.index == 0 || process.index > hosts_.size()) {

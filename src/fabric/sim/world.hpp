@@ -3,7 +3,8 @@
 //
 //   World world(seed, {.link_break_chance = 0.01});
 //   const ProcessId a = world.add_process([](World& w, ProcessId self) {
-//     return std::make_shared<Node>(w.scheduler(self), ...);   // Node asks w.transport(self, *this)
+//     return std::make_shared<Node>(w.scheduler(self), ...);   // Node asks w.transport(self,
+//     *this)
 //   });
 //   ...
 //   world.crash(a);                                    // its Node is destroyed, its events stop

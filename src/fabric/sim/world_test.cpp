@@ -138,8 +138,8 @@ TEST(World, ASlowProcessRunsItsEventsOneAfterAnotherAndOthersAreNotHeldUp) {
 TEST(World, EveryEventIsToldToTheObserverOfTheTrace) {
   std::string story;
   World world(1, {.on_event = [&story](const TraceEvent& event) {
-                    story += std::string(to_string(event.what)) + " ";
-                  }});
+                story += std::string(to_string(event.what)) + " ";
+              }});
   const ProcessId p = world.add_process();
   world.scheduler(p).post([] {});
   world.scheduler(p).post_at(Time{1}, [] {});
@@ -150,11 +150,11 @@ TEST(World, EveryEventIsToldToTheObserverOfTheTrace) {
 
 TEST(World, TooManyWaitingEventsIsAViolation) {
   int violations = 0;
-  World world(1, {.max_waiting_events = 10,
-                  .on_violation = [&violations](std::string_view message) {
-                    ++violations;
-                    EXPECT_NE(message.find("seed 1"), std::string_view::npos);
-                  }});
+  World world(1,
+              {.max_waiting_events = 10, .on_violation = [&violations](std::string_view message) {
+                 ++violations;
+                 EXPECT_NE(message.find("seed 1"), std::string_view::npos);
+               }});
   const ProcessId p = world.add_process();
   for (int i = 0; i < 11; ++i) world.scheduler(p).post([] {});
   EXPECT_EQ(violations, 1);

@@ -108,7 +108,7 @@ TEST(UcxLinkTable, ATokenBelongsToOneLink) {
   EXPECT_EQ(table.find_token(5), second);
 }
 
-TEST(UcxIdleBackoff, AsksAlwaysUntilIdleForLongAndAgainAfterTraffic) {
+TEST(UcxIdleBackoff, AsksEveryTurnUntilIdleForAWhileAndAgainAfterTraffic) {
   IdleBackoff backoff;
   for (std::uint32_t i = 0; i < IdleBackoff::kPatience; ++i) {
     ASSERT_TRUE(backoff.should_ask());

@@ -1,0 +1,171 @@
+#include "node/node.hpp"
+
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <thread>
+#include <utility>
+
+#include "base/fail.hpp"
+#include "code/native/native_loader.hpp"
+#include "fabric/fd.hpp"
+#include "node/lazy_jit.hpp"
+#include "node/places.hpp"
+
+namespace godwit::node {
+namespace {
+
+Epoch epoch_now() {
+  const auto since = std::chrono::system_clock::now().time_since_epoch();
+  return Epoch{static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(since).count())};
+}
+
+std::string host_name() {
+  char name[256] = {};
+  if (::gethostname(name, sizeof name - 1) != 0) return "node";
+  return name;
+}
+
+fleet::Capacities capacities() {
+  fleet::Capacities all;
+  all.cores = std::thread::hardware_concurrency();
+  struct sysinfo info{};
+  if (::sysinfo(&info) == 0) all.memory_bytes = std::uint64_t{info.totalram} * info.mem_unit;
+  return all;
+}
+
+// Ends this process, the way a terminal would, once the parent has gone.
+class ParentWatch final : public fabric::FdHandler {
+ public:
+  static Result<std::unique_ptr<ParentWatch>> create(std::uint64_t pid) {
+    auto watch = std::make_unique<ParentWatch>();
+    watch->fd_ =
+        fabric::Fd(static_cast<int>(::syscall(SYS_pidfd_open, static_cast<pid_t>(pid), 0)));
+    if (watch->fd_.get() < 0 || static_cast<std::uint64_t>(::getppid()) != pid) {
+      return fail(ErrorCode::not_found, "parent_pid: process {} is not this one's parent any more",
+                  pid);
+    }
+    return watch;
+  }
+  [[nodiscard]] int fd() const { return fd_.get(); }
+  void on_fd(std::uint32_t) override { ::kill(::getpid(), SIGTERM); }
+
+ private:
+  fabric::Fd fd_;
+};
+
+}  // namespace
+
+// What a node loads code with. Lives as long as the runtime that uses it.
+class Node::Code {
+ public:
+  static Result<std::unique_ptr<Code>> create(const Settings& settings, trace::Log& log) {
+    auto code = std::make_unique<Code>();
+    const std::filesystem::path base =
+        settings.runtime_dir.empty() ? runtime_base() : std::filesystem::path(settings.runtime_dir);
+    auto directory = code::RuntimeDirectory::create(base);
+    if (!directory) {
+      return fail(directory.error().code, "runtime_dir: {}", directory.error().message);
+    }
+    code->directory_ = std::make_shared<const code::RuntimeDirectory>(*std::move(directory));
+    code->native_ = std::make_unique<code::NativeLoader>(code->directory_);
+    if (settings.jit != "off") {
+      code::jit::JitOptions options;
+      options.cache_directory =
+          settings.cache_dir.empty() ? default_cache_directory().string() : settings.cache_dir;
+      options.cache_limit_bytes = settings.cache_limit_mb << 20;
+      code->jit_ = std::make_unique<LazyJit>(std::move(options), log);
+    }
+    return code;
+  }
+
+  std::unique_ptr<ParentWatch> parent_;
+  std::shared_ptr<const code::RuntimeDirectory> directory_;
+  std::unique_ptr<code::NativeLoader> native_;
+  std::unique_ptr<LazyJit> jit_;
+  std::thread preload_;
+  ~Code() {
+    if (preload_.joinable()) preload_.join();
+  }
+};
+
+Node::Node() = default;
+
+Node::~Node() {
+  runtime_.reset();
+  code_.reset();
+}
+
+Result<std::unique_ptr<Node>> Node::start(const Settings& settings, trace::Log& log) {
+  std::unique_ptr<Node> node(new Node);
+  GODWIT_TRY(node->code_, Code::create(settings, log));
+  Code& code = *node->code_;
+
+  Runtime::Options options;
+  options.id = random_node_id();
+  if (!settings.id.empty()) {
+    const auto id = from_hex(settings.id);
+    if (!id || *id == 0) {
+      return fail(ErrorCode::invalid_argument, "id: '{}' is not 16 hexadecimal digits",
+                  settings.id);
+    }
+    options.id = NodeId{*id};
+  }
+  options.epoch = epoch_now();
+  options.name = settings.name.empty() ? host_name() : settings.name;
+  options.seeds = settings.join;
+  if (!settings.key_file.empty()) {
+    GODWIT_TRY(options.key, trust::FleetKey::load(settings.key_file));
+  }
+  options.reactor.name = options.name;
+  options.reactor.spin_us = settings.spin_us;
+  options.reactor.offload_threads = 2;
+  options.engine.credits = settings.credits;
+  options.engine.max_hops = settings.max_hops;
+  options.engine.max_fan_out = settings.max_fan_out;
+  options.pool.width =
+      settings.workers != 0 ? settings.workers : std::max(1U, std::thread::hardware_concurrency());
+  options.pool.max_blocked = settings.max_blocked;
+  options.inbound_budget_bytes = settings.inbound_budget_mb << 20;
+  options.builder = code.jit_.get();
+  constexpr std::uint16_t kLlvmMajor = 19;  // of the plug-in built with this tree
+  code::Store::Options store;
+  store.target.has_jit = code.jit_ != nullptr;
+  store.target.llvm_major = code.jit_ != nullptr ? kLlvmMajor : std::uint16_t{0};
+  store.memory_budget_bytes = settings.code_budget_mb << 20;
+  options.target.arch = to_string(store.target.machine);
+  options.target.os = "linux";
+  options.target.has_jit = store.target.has_jit;
+  options.target.llvm_major = store.target.llvm_major;
+  options.capacities = capacities();
+  options.make_store = [&code, store](Scheduler& scheduler) {
+    return std::make_unique<code::Store>(
+        scheduler, code::Store::Loaders{code.native_.get(), code.jit_.get()}, store);
+  };
+  const std::string name = options.name;
+  GODWIT_TRY(node->runtime_, Runtime::create(std::move(options), log));
+  std::vector<std::string> listen = settings.listen;
+  if (listen.empty()) listen.push_back(node_address(code.directory_->path(), name));
+  GODWIT_CHECK(node->runtime_->listen(listen));
+  if (settings.parent_pid != 0) {
+    GODWIT_TRY(code.parent_, ParentWatch::create(settings.parent_pid));
+    GODWIT_CHECK(
+        node->runtime_->reactor().watch(code.parent_->fd(), EPOLLIN | EPOLLONESHOT, *code.parent_));
+  }
+  GODWIT_CHECK(node->runtime_->start());
+  if (settings.jit == "preload") {
+    code.preload_ = std::thread([jit = code.jit_.get(), &log] {
+      if (const Status loaded = jit->preload(); !loaded) {
+        log.warn("the JIT cannot be preloaded: {}", loaded.error().message);
+      }
+    });
+  }
+  return node;
+}
+
+}  // namespace godwit::node

@@ -1,0 +1,315 @@
+#include "node/runtime.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/fail.hpp"
+#include "fabric/shm/transport.hpp"
+#ifdef GODWIT_WITH_UCX
+#include "fabric/ucx/transport.hpp"
+#endif
+
+namespace godwit::node {
+
+Result<std::unique_ptr<Runtime>> Runtime::create(Options options, trace::Log& log) {
+  std::unique_ptr<Runtime> runtime(new Runtime(std::move(options), log));
+  GODWIT_CHECK(runtime->assemble());
+  return runtime;
+}
+
+Runtime::Runtime(Options options, trace::Log& log)
+    : options_(std::move(options)),
+      log_(log),
+      view_(std::make_shared<std::vector<fleet::NodeRecord>>()) {}
+
+Runtime::~Runtime() {
+  stop();
+}
+
+Status Runtime::assemble() {
+  GODWIT_TRY(reactor_, fabric::Reactor::create(options_.reactor));
+  executor_ = std::make_unique<call::PoolExecutor>(options_.pool);
+  if (options_.make_store) store_ = options_.make_store(*reactor_);
+  call::Engine::Options engine = options_.engine;
+  engine.self = options_.id;
+  engine.epoch = options_.epoch;
+  engine.name = options_.name;
+  engine_ = std::make_unique<call::Engine>(
+      *reactor_, static_cast<call::Dialer&>(*this), functions_, store_.get(), executor_.get(),
+      static_cast<call::EngineObserver&>(*this), std::move(engine));
+  engine_->set_builder(options_.builder);
+  fleet::EmbeddedDirectory::Options directory;
+  directory.self = {options_.id, options_.epoch};
+  directory.gossip.seeds = options_.seeds;
+  directory.gossip.random_seed = options_.id.value ^ options_.epoch.value;
+  directory_ = std::make_unique<fleet::EmbeddedDirectory>(std::move(directory), *reactor_,
+                                                          static_cast<fleet::Links&>(*this));
+  static_cast<void>(directory_->watch([this](const auto&) { directory_changed(); }));
+  call::Caller::Options caller;
+  caller.default_deadline = options_.default_deadline;
+  caller.name_of = [this](NodeId node) { return name_of(node); };
+  caller_ = std::make_unique<call::Caller>(*reactor_, *engine_, *executor_, std::move(caller));
+  return {};
+}
+
+// --- Transports -------------------------------------------------------------------------------
+
+Status Runtime::make_shm() {
+  if (shm_ != nullptr) return {};
+  shm_port_ = &engine_->add_port();
+  fabric::shm::ShmTransport::Options options;
+  options.hello = [this] {
+    return fabric::Hello{options_.id, options_.epoch, wire::encode(engine_->hello())};
+  };
+  options.key = options_.key ? &*options_.key : nullptr;
+  options.inbound_budget = options_.inbound_budget_bytes;
+  GODWIT_TRY(shm_, fabric::shm::ShmTransport::create(*reactor_, *shm_port_, std::move(options)));
+  shm_port_->bind(*shm_);
+  return reactor_->add(*shm_);
+}
+
+#ifdef GODWIT_WITH_UCX
+Status Runtime::make_ucx(const fabric::Address& network) {
+  if (ucx_ != nullptr) return {};
+  ucx_port_ = &engine_->add_port();
+  fabric::ucx::UcxOptions options;
+  options.self = {options_.id, options_.epoch, wire::encode(engine_->hello())};
+  options.key = options_.key ? &*options_.key : nullptr;
+  options.network = network;
+  options.inbound_budget_bytes = options_.inbound_budget_bytes;
+  GODWIT_TRY(ucx_, fabric::ucx::UcxTransport::create(*reactor_, *ucx_port_, std::move(options)));
+  ucx_port_->bind(*ucx_);
+  return {};
+}
+#else
+Status Runtime::make_ucx(const fabric::Address&) {
+  return fail(ErrorCode::unsupported, "this build has no tcp transport (GODWIT_WITH_UCX is off)");
+}
+#endif
+
+// Transports are made when first needed: a client that talks to its own host never opens UCX.
+Result<call::Port*> Runtime::port_for(const fabric::Address& address) {
+  switch (address.scheme) {
+    case fabric::Address::Scheme::shm: GODWIT_CHECK(make_shm()); return shm_port_;
+    case fabric::Address::Scheme::tcp: GODWIT_CHECK(make_ucx(address)); return ucx_port_;
+    case fabric::Address::Scheme::sim: break;
+  }
+  return fail(ErrorCode::bad_address, "{} is not an address of a real process",
+              address.to_string());
+}
+
+Status Runtime::listen(const std::vector<std::string>& addresses) {
+  for (const std::string& text : addresses) {
+    GODWIT_TRY(const fabric::Address address, fabric::Address::parse(text));
+    if (!address.is_loopback() && !options_.key) {
+      return fail(ErrorCode::unauthorised,
+                  "will not listen at {} without a fleet key: anybody could send code there; make "
+                  "one with `godwit key new FILE` and pass --key-file FILE",
+                  text);
+    }
+    GODWIT_TRY(call::Port * port, port_for(address));
+    GODWIT_TRY(const fabric::Address bound, port->transport().listen(address));
+    addresses_.push_back(bound.to_string());
+  }
+  fleet::NodeRecord record;
+  record.name = options_.name;
+  record.addresses = addresses_;
+  record.target = options_.target;
+  record.capacities = options_.capacities;
+  record.role = fleet::NodeRole::node;
+  return directory_->publish(std::move(record));
+}
+
+// --- Life ---------------------------------------------------------------------------------------
+
+Status Runtime::start() {
+  directory_changed();
+  directory_->gossip().start();
+  return reactor_->start();
+}
+
+Status Runtime::wait_until_joined(std::chrono::nanoseconds at_most) {
+  std::unique_lock lock(view_mutex_);
+  view_changed_.wait_for(lock, at_most, [this] { return joined_ || join_error_; });
+  if (joined_) return {};
+  if (join_error_) return tl::unexpected(*join_error_);
+  return fail(ErrorCode::unreachable, "no answer from {} within {} ms",
+              fmt::join(options_.seeds, ", "),
+              std::chrono::duration_cast<std::chrono::milliseconds>(at_most).count());
+}
+
+void Runtime::stop() {
+  if (std::exchange(stopped_, true) || reactor_ == nullptr || engine_ == nullptr) return;
+  run_as_owner([this] {
+    if (!addresses_.empty()) {
+      directory_->leave();
+      directory_->gossip().push_now();
+    }
+    engine_->shut_down();
+  });
+  // Links close after what was sent; a peer that does not take it within a moment is left.
+  const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(300);
+  while (std::chrono::steady_clock::now() < until) {
+    std::size_t links = 0;
+    run_as_owner([&] { links = engine_->links_up(); });
+    if (links == 0) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  reactor_->stop();
+  executor_.reset();
+  if (shm_ != nullptr) reactor_->remove(*shm_);
+  shm_.reset();
+#ifdef GODWIT_WITH_UCX
+  ucx_.reset();
+#endif
+  directory_.reset();
+  engine_.reset();
+  store_.reset();
+}
+
+void Runtime::run_as_owner(const std::function<void()>& f) {
+  if (reactor_->try_run_as_owner(f)) return;
+  fabric::Waiter done;
+  reactor_->post([&] {
+    f();
+    done.complete();
+  });
+  reactor_->wait(done, fabric::kNever);
+}
+
+// --- The fleet ----------------------------------------------------------------------------------
+
+void Runtime::directory_changed() {
+  const fleet::NodeList all = directory_->nodes();
+  auto visible = std::make_shared<call::NodeList>();
+  for (const fleet::NodeRecord& record : *all) {
+    if (record.state == fleet::NodeState::up && record.role == fleet::NodeRole::node) {
+      visible->nodes.push_back({record.id, record.name});
+    }
+  }
+  engine_->set_nodes(std::move(visible));
+  {
+    const std::lock_guard lock(view_mutex_);
+    view_ = all;
+  }
+  view_changed_.notify_all();
+}
+
+fleet::NodeList Runtime::nodes() const {
+  const std::lock_guard lock(view_mutex_);
+  return view_;
+}
+
+bool Runtime::wait_for_nodes(const std::function<bool(const fleet::NodeList&)>& holds,
+                             std::chrono::nanoseconds at_most) {
+  std::unique_lock lock(view_mutex_);
+  return view_changed_.wait_for(lock, at_most, [&] { return holds(view_); });
+}
+
+std::string Runtime::name_of(NodeId node) const {
+  const fleet::NodeList all = nodes();
+  for (const fleet::NodeRecord& record : *all) {
+    if (record.id == node) return record.name;
+  }
+  return to_hex(node.value);
+}
+
+// Shared memory first, where the node's socket is on this host; then the network.
+Result<call::Dialer::Dialled> Runtime::dial(NodeId node, unsigned attempt) {
+  const auto record = directory_->node(node);
+  if (!record) {
+    return fail(ErrorCode::not_found, "no node of this fleet has the id {}", to_hex(node.value));
+  }
+  std::vector<fabric::Address> usable;
+  for (const std::string& text : record->addresses) {
+    const auto address = fabric::Address::parse(text);
+    if (!address) continue;
+    const bool shm = address->scheme == fabric::Address::Scheme::shm;
+    if (shm && ::access(address->host.c_str(), F_OK) != 0) continue;
+    usable.push_back(*address);
+  }
+  std::stable_partition(usable.begin(), usable.end(), [](const fabric::Address& address) {
+    return address.scheme == fabric::Address::Scheme::shm;
+  });
+  if (attempt >= usable.size()) {
+    return fail(ErrorCode::not_found, "{} has no {}address this process can reach ({})",
+                record->name.empty() ? to_hex(node.value) : "node '" + record->name + "'",
+                attempt > 0 ? "further " : "", fmt::join(record->addresses, ", "));
+  }
+  GODWIT_TRY(call::Port * port, port_for(usable[attempt]));
+  GODWIT_TRY(const LinkId link, port->transport().connect(usable[attempt]));
+  return Dialled{port, link};
+}
+
+void Runtime::on_peer_up(NodeId node, const wire::PeerHello& hello) {
+  log_.debug("link to {} is up", hello.name);
+  directory_->gossip().peer_up(node);
+}
+
+// Gossip may answer by sending, so it hears of losses from a task of their own.
+void Runtime::on_peer_down(NodeId node, const Error& why) {
+  log_.debug("link to {} is down: {}", name_of(node), why.message);
+  if (why.code == ErrorCode::none) return;  // closed on purpose
+  reactor_->post([this, node] { directory_->gossip().peer_lost(node); });
+}
+
+void Runtime::on_unreachable(NodeId node, const Error& why) {
+  log_.debug("cannot reach {}: {}", name_of(node), why.message);
+  reactor_->post([this, node] { directory_->gossip().peer_lost(node); });
+}
+
+void Runtime::on_stray_down(LinkId, const Error& why) {
+  log_.debug("a seed could not be reached: {}", why.message);
+  {
+    const std::lock_guard lock(view_mutex_);
+    join_error_ = why;
+  }
+  view_changed_.notify_all();
+}
+
+void Runtime::on_other(NodeId from, const wire::Header& header, Bytes body) {
+  if (header.kind != wire::Kind::table) return;
+  if (const Status taken = directory_->gossip().on_table(from, body); !taken) {
+    log_.warn("{} sent a table that makes no sense: {}", name_of(from), taken.error().message);
+  }
+  if (!directory_->gossip().joined()) return;
+  {
+    const std::lock_guard lock(view_mutex_);
+    if (std::exchange(joined_, true)) return;
+  }
+  view_changed_.notify_all();
+}
+
+void Runtime::on_overrun(const code::Bundle& bundle, std::uint32_t function, Duration took) {
+  log_.warn(
+      "inline function {} of '{}' kept the polling thread for {} us; export it without inline_",
+      bundle.functions()[function].name, bundle.name(), took.count() / 1000);
+}
+
+void Runtime::on_warning(const std::string& text) {
+  log_.warn("{}", text);
+}
+
+void Runtime::on_log(int level, const std::string& bundle, std::string_view text) {
+  const auto clamped = static_cast<trace::Level>(std::clamp(level, 0, 3));
+  log_.write(clamped, bundle, fmt::format("[{}] {}", bundle, text));
+}
+
+void Runtime::send_table(NodeId to, Bytes message) {
+  engine_->send_or_dial(to, wire::Kind::table, message);
+}
+
+void Runtime::reach(std::string_view address_text) {
+  const auto failed = [this](const Error& why) {
+    reactor_->post([this, why] { on_stray_down({}, why); });
+  };
+  const auto address = fabric::Address::parse(address_text);
+  if (!address) return failed(address.error());
+  const auto port = port_for(*address);
+  if (!port) return failed(port.error());
+  if (const auto link = (*port)->transport().connect(*address); !link) failed(link.error());
+}
+
+}  // namespace godwit::node

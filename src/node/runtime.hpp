@@ -1,0 +1,130 @@
+// One process of a fleet: reactor, transports, engine and directory, put together. A node and a
+// client differ only in whether they serve.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "call/caller.hpp"
+#include "call/engine.hpp"
+#include "call/pool_executor.hpp"
+#include "code/store/store.hpp"
+#include "fabric/reactor.hpp"
+#include "fleet/embedded_directory.hpp"
+#include "trace/log.hpp"
+#include "trust/fleet_key.hpp"
+
+namespace godwit::fabric::shm {
+class ShmTransport;
+}
+namespace godwit::fabric::ucx {
+class UcxTransport;
+}
+
+namespace godwit::node {
+
+// Threads: create(), start() and stop() by one thread; the rest as stated.
+class Runtime final : private call::Dialer, private call::EngineObserver, private fleet::Links {
+ public:
+  struct Options {
+    NodeId id;
+    Epoch epoch;
+    std::string name;
+    std::vector<std::string> seeds;
+    std::optional<trust::FleetKey> key;
+    fabric::Reactor::Options reactor;
+    call::Engine::Options engine;  // self, epoch and name are filled in
+    call::PoolExecutor::Options pool;
+    std::chrono::nanoseconds default_deadline = std::chrono::seconds(60);
+    std::size_t inbound_budget_bytes = std::size_t{8} << 30;
+    // What serving takes; null in a client. Owned by the caller, who outlives the runtime.
+    std::function<std::unique_ptr<code::Store>(Scheduler&)> make_store;
+    call::Builder* builder = nullptr;
+    fleet::Target target;
+    fleet::Capacities capacities;
+  };
+
+  [[nodiscard]] static Result<std::unique_ptr<Runtime>> create(Options options, trace::Log& log);
+  ~Runtime() override;
+
+  // Listens at these addresses (as bound: see addresses()), then makes itself known.
+  [[nodiscard]] Status listen(const std::vector<std::string>& addresses);
+  [[nodiscard]] const std::vector<std::string>& addresses() const { return addresses_; }
+  // Starts the progress thread and joins the fleet of the seeds.
+  [[nodiscard]] Status start();
+  // Waits until the fleet's table has arrived from a seed. Errors: what the seeds said.
+  [[nodiscard]] Status wait_until_joined(std::chrono::nanoseconds at_most);
+  // Says good-bye, ends every call, closes every link.
+  void stop();
+
+  [[nodiscard]] call::Caller& caller() { return *caller_; }
+  [[nodiscard]] call::Engine& engine() { return *engine_; }
+  [[nodiscard]] fabric::Reactor& reactor() { return *reactor_; }
+  [[nodiscard]] code::Store* store() { return store_.get(); }
+  // The owning thread's.
+  [[nodiscard]] fleet::EmbeddedDirectory& directory() { return *directory_; }
+
+  // Any thread: runs `f` as the reactor's owner and waits for it.
+  void run_as_owner(const std::function<void()>& f);
+  // Any thread: the directory's nodes as they were at the last change.
+  [[nodiscard]] fleet::NodeList nodes() const;
+  // Any thread: waits until `holds` is true of them.
+  bool wait_for_nodes(const std::function<bool(const fleet::NodeList&)>& holds,
+                      std::chrono::nanoseconds at_most);
+
+ private:
+  Runtime(Options options, trace::Log& log);
+  [[nodiscard]] Status assemble();
+  [[nodiscard]] Result<call::Port*> port_for(const fabric::Address& address);
+  [[nodiscard]] Status make_shm();
+  [[nodiscard]] Status make_ucx(const fabric::Address& network);
+  void directory_changed();
+  [[nodiscard]] std::string name_of(NodeId node) const;
+
+  // call::Dialer
+  Result<Dialled> dial(NodeId node, unsigned attempt) override;
+  // call::EngineObserver
+  void on_peer_up(NodeId node, const wire::PeerHello& hello) override;
+  void on_peer_down(NodeId node, const Error& why) override;
+  void on_unreachable(NodeId node, const Error& why) override;
+  void on_stray_down(LinkId link, const Error& why) override;
+  void on_other(NodeId from, const wire::Header& header, Bytes body) override;
+  void on_overrun(const code::Bundle& bundle, std::uint32_t function, Duration took) override;
+  void on_warning(const std::string& text) override;
+  void on_log(int level, const std::string& bundle, std::string_view text) override;
+  // fleet::Links
+  void send_table(NodeId to, Bytes message) override;
+  void reach(std::string_view address) override;
+
+  Options options_;
+  trace::Log& log_;
+  std::vector<std::string> addresses_;
+  call::FunctionTable functions_;
+  std::unique_ptr<fabric::Reactor> reactor_;
+  std::unique_ptr<code::Store> store_;
+  std::unique_ptr<call::PoolExecutor> executor_;
+  std::unique_ptr<call::Engine> engine_;
+  std::unique_ptr<fleet::EmbeddedDirectory> directory_;
+  std::unique_ptr<call::Caller> caller_;
+  call::Port* shm_port_ = nullptr;
+  call::Port* ucx_port_ = nullptr;
+  std::unique_ptr<fabric::shm::ShmTransport> shm_;
+  std::unique_ptr<fabric::ucx::UcxTransport> ucx_;
+  bool stopped_ = false;
+
+  mutable std::mutex view_mutex_;
+  std::condition_variable view_changed_;
+  fleet::NodeList view_;
+  bool joined_ = false;
+  std::optional<Error> join_error_;
+};
+
+}  // namespace godwit::node
