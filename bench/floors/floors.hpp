@@ -1,9 +1,9 @@
 // Floors: how fast the mechanisms Godwit stands on are by themselves, on this machine, right now.
 //
 // Each measure_*() forks a server and a client, pins them, lets them exchange messages and returns
-// what the client saw. Nothing stays behind, also when a side hangs (RunOptions::limit_s). Forking is only
-// safe in a process without other threads: a program that has some starts a ForkServer first, and
-// asks that.
+// what the client saw. Nothing stays behind, also when a side hangs (RunOptions::limit_s). Forking
+// is only safe in a process without other threads: a program that has some starts a ForkServer
+// first, and asks that.
 #pragma once
 
 #include "floors/options.hpp"

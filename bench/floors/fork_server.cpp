@@ -22,7 +22,9 @@ namespace {
 using Request = std::variant<UcpAmOptions, SharedFlagOptions, SocketEchoOptions>;
 static_assert(std::is_trivially_copyable_v<Request>);
 
-Result<Sample> measure_one(const UcpAmOptions& options) { return measure_ucp_am(options); }
+Result<Sample> measure_one(const UcpAmOptions& options) {
+  return measure_ucp_am(options);
+}
 Result<Sample> measure_one(const SharedFlagOptions& options) {
   return measure_shared_flag(options);
 }
@@ -33,7 +35,8 @@ Result<Sample> measure_one(const SocketEchoOptions& options) {
 void serve_requests(int fd) {
   Request request;
   while (receive_all(fd, &request, sizeof request)) {
-    const auto sample = std::visit([](const auto& options) { return measure_one(options); }, request);
+    const auto sample =
+        std::visit([](const auto& options) { return measure_one(options); }, request);
     const Report report = Report::of(sample);
     if (!send_all(fd, &report, sizeof report)) return;
   }
@@ -83,7 +86,9 @@ ForkServer& ForkServer::operator=(ForkServer&& other) noexcept {
   return *this;
 }
 
-ForkServer::~ForkServer() { stop(); }
+ForkServer::~ForkServer() {
+  stop();
+}
 
 void ForkServer::stop() noexcept {
   if (child_ < 0) return;
@@ -93,8 +98,14 @@ void ForkServer::stop() noexcept {
   child_ = -1;
 }
 
-Result<Sample> ForkServer::measure(const UcpAmOptions& options) { return ask(fd_, options); }
-Result<Sample> ForkServer::measure(const SharedFlagOptions& options) { return ask(fd_, options); }
-Result<Sample> ForkServer::measure(const SocketEchoOptions& options) { return ask(fd_, options); }
+Result<Sample> ForkServer::measure(const UcpAmOptions& options) {
+  return ask(fd_, options);
+}
+Result<Sample> ForkServer::measure(const SharedFlagOptions& options) {
+  return ask(fd_, options);
+}
+Result<Sample> ForkServer::measure(const SocketEchoOptions& options) {
+  return ask(fd_, options);
+}
 
 }  // namespace godwit::floors

@@ -1,6 +1,6 @@
 // godwit-floors: prints the floors of this machine, one row each.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <cstdlib>
 #include <string>

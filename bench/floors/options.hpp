@@ -8,8 +8,8 @@ namespace godwit::floors {
 
 // How a side waits for its next message.
 enum class Waiting : std::uint8_t {
-  poll,      // spins; needs a core to itself
-  sleep,     // blocks in the kernel (wake-up feature, blocking read)
+  poll,   // spins; needs a core to itself
+  sleep,  // blocks in the kernel (wake-up feature, blocking read)
 };
 
 // What every floor needs to know.

@@ -80,7 +80,9 @@ struct Descriptors {
   }
 };
 
-void close_and_forget(int& fd) { ::close(std::exchange(fd, -1)); }
+void close_and_forget(int& fd) {
+  ::close(std::exchange(fd, -1));
+}
 
 int run_client(const Sides& sides, Descriptors& fds) {
   close_and_forget(fds.server_end);
@@ -118,10 +120,11 @@ Result<Sample> run_pair(const RunOptions& run, const Sides& sides) {
   const bool client_ok = exited_cleanly(*client);
   const bool server_ok = exited_cleanly(server);
   if (!reported || !client_ok || !server_ok) {
-    return fail(ErrorCode::internal,
-                "a floor's {} process failed or ran past its limit of {} s; run it alone, with more "
-                "time",
-                server_ok ? "client" : "server", run.limit_s);
+    return fail(
+        ErrorCode::internal,
+        "a floor's {} process failed or ran past its limit of {} s; run it alone, with more "
+        "time",
+        server_ok ? "client" : "server", run.limit_s);
   }
   return report.result();
 }

@@ -20,7 +20,8 @@ Sample RoundTrips::summarise(std::uint64_t wall_ns) {
   sample.p99_us = quantile_us(990);
   sample.p999_us = quantile_us(999);
   sample.mean_us = sum_ns / static_cast<double>(used_) / 1e3;
-  if (wall_ns > 0) sample.rate_per_s = static_cast<double>(used_) * 1e9 / static_cast<double>(wall_ns);
+  if (wall_ns > 0)
+    sample.rate_per_s = static_cast<double>(used_) * 1e9 / static_cast<double>(wall_ns);
   sample.rounds = used_;
   return sample;
 }

@@ -20,8 +20,7 @@ struct alignas(kLine) Lane {
   std::byte bytes[2 * kLine];
 
   std::atomic_ref<std::uint64_t> flag(std::size_t payload_bytes) noexcept {
-    return std::atomic_ref<std::uint64_t>(
-        *reinterpret_cast<std::uint64_t*>(bytes + payload_bytes));
+    return std::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(bytes + payload_bytes));
   }
 };
 struct Lanes {
@@ -89,8 +88,8 @@ Result<Sample> measure_shared_flag(const SharedFlagOptions& options) {
     return fail(ErrorCode::invalid_argument, "shared flag: payload is 56 or 64 bytes, not {}",
                 options.payload_bytes);
   }
-  void* memory = ::mmap(nullptr, sizeof(Lanes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-                        -1, 0);
+  void* memory =
+      ::mmap(nullptr, sizeof(Lanes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {
     return fail(ErrorCode::out_of_memory, "shared flag: mmap: {}", errno_text(errno));
   }

@@ -115,7 +115,8 @@ Result<Sample> ask_tcp(int peer_fd, const SocketEchoOptions& options) {
   GODWIT_CHECK(receive_all(peer_fd, &port, sizeof port));
   const Socket connection(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const sockaddr_in address = loopback(port);
-  if (::connect(connection.fd(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+  if (::connect(connection.fd(), reinterpret_cast<const sockaddr*>(&address), sizeof address) !=
+      0) {
     return tl::unexpected(exchange_error("connect to loopback").error());
   }
   send_at_once(connection.fd());
@@ -127,9 +128,8 @@ Result<Sample> ask_tcp(int peer_fd, const SocketEchoOptions& options) {
 Result<Sample> measure_socket_echo(const SocketEchoOptions& options) {
   // The pair's own socket is the Unix socket measured; tcp uses it to tell the port.
   if (options.kind == SocketKind::tcp) {
-    return run_pair(options.run,
-                    {.server = [&](int fd) { return serve_tcp(fd, options); },
-                     .client = [&](int fd) { return ask_tcp(fd, options); }});
+    return run_pair(options.run, {.server = [&](int fd) { return serve_tcp(fd, options); },
+                                  .client = [&](int fd) { return ask_tcp(fd, options); }});
   }
   return run_pair(options.run, {.server = [&](int fd) { return serve(fd, options); },
                                 .client = [&](int fd) { return ask(fd, options); }});

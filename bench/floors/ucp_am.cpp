@@ -52,9 +52,9 @@ void send(Exchange& exchange, Slot& slot) {
   params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
   params.cb.send = &on_sent;
   params.user_data = &exchange;
-  void* request = ucp_am_send_nbx(exchange.side.endpoint(), exchange.send_am, slot.header.data(),
-                                  slot.header.size(), slot.outgoing.data(), slot.outgoing.size(),
-                                  &params);
+  void* request =
+      ucp_am_send_nbx(exchange.side.endpoint(), exchange.send_am, slot.header.data(),
+                      slot.header.size(), slot.outgoing.data(), slot.outgoing.size(), &params);
   if (UCS_PTR_IS_ERR(request)) exchange.failed = true;
   if (UCS_PTR_IS_PTR(request)) ++exchange.sends_pending;
 }
@@ -150,7 +150,8 @@ Status serve(const UcpAmOptions& options, int peer_fd) {
   while (!exchange.failed && !exchange.side.peer_done(peer_fd)) {
     GODWIT_CHECK(exchange.side.progress(peer_fd));
   }
-  if (exchange.failed) return fail(ErrorCode::internal, "ucp_am floor: the server's exchange broke");
+  if (exchange.failed)
+    return fail(ErrorCode::internal, "ucp_am floor: the server's exchange broke");
   return exchange.side.close(peer_fd);
 }
 
@@ -210,10 +211,11 @@ Status check_options(const UcpAmOptions& options) {
   if (options.window == 0 || options.window > UcpAmOptions::kMaxWindow ||
       options.header_bytes < sizeof(std::uint64_t) || options.header_bytes > 4096 ||
       largest > UcpAmOptions::kMaxBytesInFlight / options.window) {
-    return fail(ErrorCode::invalid_argument,
-                "ucp_am floor: window is 1 to {}, header 8 to 4096 bytes, window x payload up to {} "
-                "bytes",
-                UcpAmOptions::kMaxWindow, UcpAmOptions::kMaxBytesInFlight);
+    return fail(
+        ErrorCode::invalid_argument,
+        "ucp_am floor: window is 1 to {}, header 8 to 4096 bytes, window x payload up to {} "
+        "bytes",
+        UcpAmOptions::kMaxWindow, UcpAmOptions::kMaxBytesInFlight);
   }
   return {};
 }

@@ -81,8 +81,7 @@ Status UcpSide::connect(const UcpAmOptions& options, int peer_fd) {
   ucp_ep_params_t params{};
   params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE;
   params.address = reinterpret_cast<const ucp_address_t*>(peer.data());
-  params.err_mode =
-      options.peer_errors ? UCP_ERR_HANDLING_MODE_PEER : UCP_ERR_HANDLING_MODE_NONE;
+  params.err_mode = options.peer_errors ? UCP_ERR_HANDLING_MODE_PEER : UCP_ERR_HANDLING_MODE_NONE;
   return check(ucp_ep_create(worker_, &params, &endpoint_), "ucp_ep_create");
 }
 

@@ -195,7 +195,7 @@ void write_blob(BlobWriter& out, const Params&... values) {
 template <class... Params>
 class Encoder {
  public:
-  Encoder(std::span<std::byte> scratch, const Params&... args) {
+  explicit Encoder(std::span<std::byte> scratch, const Params&... args) {
     BlobWriter writer(scratch, parts_);
     write_blob(writer, args...);
     if (!writer.fits()) {
@@ -209,7 +209,9 @@ class Encoder {
     size_ = writer.size();
     part_count_ = writer.part_count();
   }
-  ~Encoder() { ::operator delete(owned_); }
+  ~Encoder() {
+    if (owned_ != nullptr) ::operator delete(owned_);
+  }
   Encoder(const Encoder&) = delete;
   Encoder& operator=(const Encoder&) = delete;
 

@@ -242,7 +242,7 @@ class Unpacker {
       return true;
     }
     if (tag >= 0xe0) {
-      bits = static_cast<std::uint64_t>(static_cast<std::int8_t>(tag));
+      bits = tag | ~std::uint64_t{0xff};
       negative = true;
       return true;
     }

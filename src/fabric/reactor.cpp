@@ -204,45 +204,53 @@ void Reactor::rouse() noexcept {
 
 void Reactor::progress() {
   pthread_setname_np(pthread_self(), options_.name.substr(0, 15).c_str());
+  progress_tag_.store(this_thread_tag(), std::memory_order_relaxed);
   const Duration patrol = std::chrono::microseconds(options_.patrol_us);
   Duration nap_length = patrol;
   std::uint64_t visits_seen = 0;
   while (!stopping_.load(std::memory_order_relaxed)) {
-    // A waiting thread sleeps in epoll for everybody: look in less and less often.
-    if (client_sentry_.load(std::memory_order_seq_cst)) {
+    const bool free = try_acquire();
+    const bool visited =
+        std::exchange(visits_seen, visits_.load(std::memory_order_relaxed)) != visits_seen;
+    // Somebody polls, or sleeps in epoll for everybody and must not be disarmed. The longer that
+    // goes on, the less often this thread looks in.
+    if (!free || client_sentry_.load(std::memory_order_relaxed)) {
+      if (free) release();
+      nap_length = visited ? patrol : std::min(nap_length * 2, kLongestNap);
       nap(nap_length);
-      nap_length = std::min(nap_length * 2, kLongestNap);
       continue;
     }
     nap_length = patrol;
-    if (!try_acquire()) {
-      nap(patrol);
-      continue;
-    }
     look_at_fds_ = true;
     poll_once();
-    const std::uint64_t visits = visits_.load(std::memory_order_relaxed);
-    if (client_mode_.load(std::memory_order_relaxed) && visits != visits_seen) {
-      visits_seen = visits;
-      release();
-      nap(patrol);
-      continue;
+    if (client_mode_.load(std::memory_order_relaxed)) {
+      if (visited) {
+        release();
+        nap(patrol);
+        continue;
+      }
+      client_mode_.store(false, std::memory_order_relaxed);
+      quick_leaves_ = 0;
     }
-    client_mode_.store(false, std::memory_order_relaxed);
-    quick_leaves_ = 0;
     keep_polling();
-    if (client_sentry_.load(std::memory_order_seq_cst) || !arm()) {
+    if (visitors_at_door_.load(std::memory_order_relaxed) != 0) {
       release();
-      continue;
+      nap(patrol);  // the visitor rouses this thread when it leaves
+    } else if (arm()) {
+      progress_in_epoll_.store(true, std::memory_order_relaxed);
+      sleep_in_epoll(timers_.next_due());
+      progress_in_epoll_.store(false, std::memory_order_release);
+    } else {
+      release();
     }
-    sleep_in_epoll(timers_.next_due());
   }
 }
 
-// Polls until nothing has happened for spin_us.
+// Polls until nothing has happened for spin_us, or somebody else wants to.
 void Reactor::keep_polling() {
   Idleness idleness(options_.spin_us, options_.yield_after);
-  while (!stopping_.load(std::memory_order_relaxed)) {
+  while (!stopping_.load(std::memory_order_relaxed) &&
+         visitors_at_door_.load(std::memory_order_relaxed) == 0) {
     if (poll_once() != 0) {
       idleness.reset();
     } else if (idleness.expired([this] { return now(); })) {

@@ -59,11 +59,12 @@ class Reactor final : public Scheduler {
   // inside the reactor.
   void stop();
 
-  // Any thread, unless it owns already. If nobody owns the reactor, runs `f` now as its owner and
-  // returns true; otherwise returns false without running it (post() it then).
+  // Any thread, unless it owns already. If nobody but the progress thread owns the reactor, runs
+  // `f` now as its owner and returns true; otherwise returns false within microseconds without
+  // running it (post() it then).
   template <class F>
   bool try_run_as_owner(F&& f) {
-    if (!try_acquire()) return false;
+    if (!try_acquire() && !take_from_progress_thread()) return false;
     std::forward<F>(f)();
     leave();
     return true;
@@ -99,6 +100,7 @@ class Reactor final : public Scheduler {
   explicit Reactor(Options options, Watches watches, Fd wake);
 
   [[nodiscard]] bool try_acquire() noexcept;
+  [[nodiscard]] bool take_from_progress_thread() noexcept;
   void release() noexcept;
   void leave();
   [[nodiscard]] bool enter_client_mode();
@@ -141,9 +143,13 @@ class Reactor final : public Scheduler {
   std::atomic<bool> client_mode_{false};    // threads come and go quickly; written by the owner
   // The thread that sleeps in epoll for everybody; 0: none, or it has been roused.
   std::atomic<std::uintptr_t> in_epoll_{0};
-  std::atomic<bool> client_sentry_{false};  // it is a waiting thread, not the progress thread
+  // Who is really there, roused or not. Never both: a ring must not wake the wrong one.
+  std::atomic<bool> client_sentry_{false};
+  std::atomic<bool> progress_in_epoll_{false};
   std::atomic<std::uint32_t> napping_{0};   // the progress thread's futex
   std::atomic<std::uint32_t> sleeping_waiters_{0};
+  std::atomic<std::uint32_t> visitors_at_door_{0};  // the progress thread makes way for them
+  std::atomic<std::uintptr_t> progress_tag_{0};
   std::atomic<std::uint64_t> visits_{0};  // by threads other than the progress thread
   std::atomic<bool> started_{false};
   std::atomic<bool> stopping_{false};

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 #include "fabric/idleness.hpp"
 #include "fabric/reactor.hpp"
@@ -21,6 +22,8 @@ constexpr Duration kQuickly = std::chrono::microseconds(200);
 constexpr Duration kSleepSlice = std::chrono::milliseconds(100);
 constexpr Duration kUnattendedSlice = std::chrono::milliseconds(1);
 constexpr std::uint32_t kPollsPerDeadline = 64;
+// How long a visitor waits at the door: a few polls of the progress thread, if that runs now.
+constexpr int kDoorSpins = 32;
 
 }  // namespace
 
@@ -29,6 +32,20 @@ std::size_t Reactor::run_once() {
   const std::size_t work = poll_once();
   leave();
   return work;
+}
+
+// The progress thread only polls while nobody else does: it goes when asked.
+bool Reactor::take_from_progress_thread() noexcept {
+  if (owner_.load(std::memory_order_relaxed) != progress_tag_.load(std::memory_order_relaxed))
+    return false;
+  visitors_at_door_.fetch_add(1, std::memory_order_relaxed);
+  bool taken = try_acquire();
+  for (int i = 0; i < kDoorSpins && !taken; ++i) {
+    cpu_relax();
+    taken = try_acquire();
+  }
+  visitors_at_door_.fetch_sub(1, std::memory_order_relaxed);
+  return taken;
 }
 
 // The owner goes. Either the visitors look after the reactor (client mode), or the transports are
@@ -69,7 +86,7 @@ bool Reactor::wait(Waiter& waiter, Time deadline) {
   Duration longest_sleep{0};
   bool slept = false;
   while (!waiter.done() && !stopping_.load(std::memory_order_relaxed)) {
-    if (!try_acquire()) {
+    if (!try_acquire() && !take_from_progress_thread()) {
       linger(waiter, deadline);
       if (now() >= deadline) break;
       continue;
@@ -112,21 +129,25 @@ bool Reactor::drive(Waiter& waiter, Time deadline) {
 // epoll, so that the event it waits for wakes it directly; otherwise the thread that is there
 // already goes on. Returns without owning.
 void Reactor::sleep_as_sentry(Waiter& waiter, Time deadline) {
-  const bool alone = !started_.load(std::memory_order_relaxed);
-  const bool post_taken = client_sentry_.load(std::memory_order_seq_cst) ||
-                          in_epoll_.load(std::memory_order_seq_cst) != 0;
-  if (post_taken || !(alone || client_mode_.load(std::memory_order_relaxed))) {
+  const bool visitors_look_after =
+      client_mode_.load(std::memory_order_relaxed) || !started_.load(std::memory_order_relaxed);
+  if (!visitors_look_after || client_sentry_.load(std::memory_order_relaxed)) {
     leave();
     sleep_on(waiter, deadline);
+    return;
+  }
+  if (progress_in_epoll_.load(std::memory_order_acquire)) {
+    release();  // it has been roused, and is on its way out
+    ::sched_yield();
     return;
   }
   if (!arm() || !waiter.enter_epoll(wake_.get())) {
     release();
     return;
   }
-  client_sentry_.store(true, std::memory_order_seq_cst);
+  client_sentry_.store(true, std::memory_order_relaxed);  // the owner's, like all who read it
   sleep_in_epoll(std::min(deadline, timers_.next_due()));
-  client_sentry_.store(false, std::memory_order_seq_cst);
+  client_sentry_.store(false, std::memory_order_relaxed);
   waiter.leave_epoll();
   // Others may rely on this thread in epoll; the progress thread sees to them.
   if (sleeping_waiters_.load(std::memory_order_seq_cst) != 0) rouse();
@@ -139,14 +160,16 @@ void Reactor::sleep_on(Waiter& waiter, Time deadline) {
   sleeping_waiters_.fetch_sub(1, std::memory_order_seq_cst);
 }
 
-// Somebody else owns the reactor and will probably complete the waiter on the way.
+// Somebody else owns the reactor and will probably complete the waiter on the way; the progress
+// thread makes way.
 void Reactor::linger(Waiter& waiter, Time deadline) {
   Idleness idleness(options_.spin_us, options_.yield_after);
-  while (owner_.load(std::memory_order_relaxed) != 0 && !waiter.done()) {
-    if (!idleness.expired([this] { return now(); })) continue;
-    sleep_on(waiter, deadline);
-    return;
-  }
+  bool tired = false;
+  visitors_at_door_.fetch_add(1, std::memory_order_relaxed);
+  while (!tired && owner_.load(std::memory_order_relaxed) != 0 && !waiter.done())
+    tired = idleness.expired([this] { return now(); });
+  visitors_at_door_.fetch_sub(1, std::memory_order_relaxed);
+  if (tired) sleep_on(waiter, deadline);
 }
 
 }  // namespace godwit::fabric

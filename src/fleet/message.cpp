@@ -97,7 +97,17 @@ bool too_many(const Vector* vector, std::size_t limit) {
   return vector != nullptr && vector->size() > limit;
 }
 
-Status check_counts(const wire::TableBody& table) {
+// The verifier checks the alignment of fields, but not that of a vector's elements.
+template <class Vector>
+bool misaligned(const Vector* vector) {
+  return vector != nullptr &&
+         reinterpret_cast<std::uintptr_t>(vector->Data()) % alignof(std::uint64_t) != 0;
+}
+
+Status check_vectors(const wire::TableBody& table) {
+  if (misaligned(table.buckets()) || misaligned(table.wants()) || misaligned(table.summary())) {
+    return fail(ErrorCode::bad_format, "a table message has a misaligned vector");
+  }
   if (table.buckets() != nullptr && table.buckets()->size() != Digest::kBuckets) {
     return fail(ErrorCode::bad_format, "a table message has {} buckets instead of {}",
                 table.buckets()->size(), Digest::kBuckets);
@@ -191,7 +201,7 @@ Result<TableMessage> decode(Bytes bytes) {
     return fail(ErrorCode::bad_format, "{} bytes are not a table message", bytes.size());
   }
   const wire::TableBody& table = *wire::GetTableBody(bytes.data());
-  GODWIT_CHECK(check_counts(table));
+  GODWIT_CHECK(check_vectors(table));
   TableMessage message{
       .root = table.root(), .probe = table.probe(), .rumour = table.rumour(), .more = table.more()};
   copy_scalars(message.buckets, table.buckets());

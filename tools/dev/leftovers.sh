@@ -1,13 +1,13 @@
 # Finds what tests left behind: processes, shared memory, temporary files.
 # shellcheck shell=bash disable=SC2001,SC2015,SC2154
 
-# One line per thing that is there now. Processes are those named godwit* or run from our build tree.
+# One line per thing that is there now. Processes are those named godwit* or built by a preset.
 list_resources() {
-  local process name exe
+  local process name exe built="^$root/build/((dev|tsan|clang|fuzz)/)?bin/"
   for process in /proc/[0-9]*; do
     name=$(cat "$process/comm" 2>/dev/null) || continue
     exe=$(readlink "$process/exe" 2>/dev/null) || exe=""
-    if [[ $name == godwit* || $exe == "$root"/build/bin/* || $exe == "$root"/build/*/bin/* ]]; then
+    if [[ $name == godwit* || $exe =~ $built ]]; then
       echo "process ${process#/proc/} ($name)"
     fi
   done

@@ -60,14 +60,14 @@ constexpr std::uint32_t combine(Flags... given) noexcept {
 
 [[gnu::cold, gnu::noinline]] inline std::int32_t refuse(godwit_reply* reply,
                                                         const DecodeError& error) noexcept {
-  char text[128] = "argument ??: ";
-  const std::size_t prefix = std::strlen(text);
-  text[9] = static_cast<char>('0' + error.argument / 10);
-  text[10] = static_cast<char>('0' + error.argument % 10);
-  std::strncpy(text + prefix, error.what, sizeof text - prefix - 1);
-  // Without a number, or with one digit, the text starts later or loses its leading zero.
   if (error.argument == 0) return explain(reply, GODWIT_BAD_ARGS, error.what);
-  if (error.argument < 10) std::memmove(text + 9, text + 10, sizeof text - 10);
+  char text[96];
+  Speller out{.out = text, .size = 0};
+  out.put("argument ");
+  out.put_number(error.argument);
+  out.put(": ");
+  out.put(std::string_view(error.what).substr(0, sizeof text - out.size - 1));
+  text[out.size] = '\0';
   return explain(reply, GODWIT_BAD_ARGS, text);
 }
 

@@ -60,7 +60,7 @@ void use(const std::string& image) {
     return;
   }
   std::size_t total = 0;
-  for (const std::uint32_t table : {SHT_SYMTAB, SHT_DYNSYM}) {
+  for (const std::uint32_t table : {std::uint32_t{SHT_SYMTAB}, std::uint32_t{SHT_DYNSYM}}) {
     if (const auto symbols = elf->symbols(table)) {
       for (const ElfSymbol& symbol : *symbols) total += symbol.name.size();
     }

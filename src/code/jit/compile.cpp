@@ -43,11 +43,12 @@ void run_passes(llvm::Module& module, llvm::TargetMachine& machine, llvm::Optimi
   delete pipeline;
 }
 
-// Functions marked so may have no body to call (parts of libstdc++ are), in bitcode on which no
-// optimiser has run yet.
-bool must_inline(const llvm::Module& module) {
+// Some of what front ends write is no more than a promise that a pass will replace it: functions to
+// inline that have no body to call (parts of libstdc++), and coroutines.
+bool needs_lowering(const llvm::Module& module) {
   return std::any_of(module.begin(), module.end(), [](const llvm::Function& function) {
-    return function.hasFnAttribute(llvm::Attribute::AlwaysInline) && !function.use_empty();
+    return !function.use_empty() && (function.hasFnAttribute(llvm::Attribute::AlwaysInline) ||
+                                     function.getName().starts_with("llvm.coro."));
   });
 }
 
@@ -71,7 +72,7 @@ Result<ObjectBytes> compile(Unit& unit, Host& host, Tier tier, const std::string
   const auto fatal = fatal_error_of([&] {
     if (tier == Tier::optimised) {
       run_passes(*unit.module, *machine, llvm::OptimizationLevel::O3);
-    } else if (must_inline(*unit.module)) {
+    } else if (needs_lowering(*unit.module)) {
       run_passes(*unit.module, *machine, llvm::OptimizationLevel::O0);
     }
     supported = generate(*unit.module, *machine, object);

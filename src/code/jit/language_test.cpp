@@ -77,6 +77,10 @@ TEST_P(JitLanguage, VirtualCallsAndContainersWork) {
   EXPECT_EQ(call(*load("objects"), "corners").word(), 1011U);
 }
 
+TEST_P(JitLanguage, CoroutinesWork) {
+  EXPECT_EQ(call(*load("objects"), "sum_of_squares", 4).word(), 30U);
+}
+
 TEST_P(JitLanguage, AThrowingConstructorIsAnError) {
   const auto library = try_load(*jit_, test_bitcode("bad_start"), GetParam().tier);
   ASSERT_FALSE(library);

@@ -146,6 +146,8 @@ Result<std::shared_ptr<Image>> Linker::link(ObjectBytes object, const std::strin
   }
   image->init_ = reinterpret_cast<void (*)(Image*)>(image->find(kInitSymbol));
   image->fini_ = reinterpret_cast<void (*)()>(image->find(kFiniSymbol));
+  image->exports_.erase(kInitSymbol);
+  image->exports_.erase(kFiniSymbol);
   image->debugger_.emplace(
       std::as_writable_bytes(std::span(image->object_.data(), image->object_.size())),
       report.sections);

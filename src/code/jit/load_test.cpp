@@ -47,7 +47,9 @@ TEST(JitLoad, RunsAFunctionInBothTiers) {
 // Parts of libstdc++ exist inlined or not at all; code generation alone would import them.
 TEST(JitLoad, InlinesWhatMustBeInlinedInTheFastTier) {
   auto jit = open_or_fail();
-  EXPECT_EQ(call(*load_or_fail(*jit, "objects_raw", Tier::fast), "corners").word(), 1011U);
+  const auto library = load_or_fail(*jit, "objects_raw", Tier::fast);
+  EXPECT_EQ(call(*library, "corners").word(), 1011U);
+  EXPECT_EQ(call(*library, "sum_of_squares", 3).word(), 14U);
 }
 
 TEST(JitLoad, KeepsLibrariesWithTheSameSymbolsApart) {
@@ -117,25 +119,29 @@ TEST(JitLoad, RefusesTruncatedBitcode) {
 }
 
 // A flip may hit padding or a name, and then the module is as good as before; what must not happen
-// is a crash, an exit or an error of another kind.
+// is a crash, an exit or an error that blames somebody else. Nothing of it is run: the module has
+// no constructors. LLVM's reader does follow null pointers in some of these.
 TEST(JitLoad, SurvivesCorruptBitcode) {
   const LeaksExpected leaks;
   auto jit = open_or_fail();
   const std::string whole = test_bitcode("objects");
   std::mt19937 random(7);
   int refused = 0;
-  for (int round = 0; round < 40; ++round) {
+  for (int round = 0; round < 200; ++round) {
     std::string damaged = whole;
-    for (int flip = 0; flip < 8; ++flip) {
+    for (int flip = 0; flip < 1 + round % 8; ++flip) {
       damaged[random() % damaged.size()] ^= static_cast<char>(1U << (random() % 8));
     }
-    const auto verdict = jit->stateful(bytes_of(damaged));
-    if (verdict) continue;
+    const auto library = try_load(*jit, damaged, Tier::fast);
+    if (library) continue;
     ++refused;
-    EXPECT_THAT(verdict.error().code, testing::AnyOf(ErrorCode::corrupt_code, ErrorCode::no_slice))
-        << verdict.error().message;
+    EXPECT_THAT(library.error().code,
+                testing::AnyOf(ErrorCode::corrupt_code, ErrorCode::no_slice,
+                               ErrorCode::missing_symbol, ErrorCode::compile_failed))
+        << library.error().message;
   }
-  EXPECT_GE(refused, 30);
+  EXPECT_GE(refused, 100);
+  EXPECT_EQ(call(*load_or_fail(*jit, "objects", Tier::fast), "check", 1).status, GODWIT_OK);
 }
 
 TEST(JitLoad, TellsWhichCodeHasState) {

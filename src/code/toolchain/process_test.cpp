@@ -27,7 +27,7 @@ TEST(Process, MissingProgramIsNotFound) {
   EXPECT_EQ(result.error().code, ErrorCode::not_found);
 }
 
-TEST(Process, KillsWhatTakesTooLongWithItsChildren) {
+TEST(Process, KillsWhatOverstaysWithItsChildren) {
   const auto start = std::chrono::steady_clock::now();
   // The child of the shell holds the pipes open, too.
   const auto result = run_process({"sh", "-c", "sleep 100 & sleep 100"}, 100ms);

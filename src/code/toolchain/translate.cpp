@@ -35,12 +35,10 @@ void append_kind(std::vector<std::string>& argv, const CompileSession& session, 
   // ThinLTO's pre-link pipeline simplifies and inlines but neither vectorises nor unrolls, so that
   // the target's own -O3 does that for its CPU. Measured with LLVM 19 on a dot product, a saxpy and
   // a sum, and on an STL-heavy function (bitcode size, -O0 codegen, result of -O3 for this CPU):
-  //   unoptimised      8.0 KB / 181 KB, 77 ms for the latter, full vectors with FMA
-  //   -flto=full       4.3 KB /  33 KB, 31 ms,                frozen at 128-bit vectors, no FMA
-  //   -O2 -fno-vectorize -fno-unroll-loops
-  //                    3.2 KB /  32 KB, 31 ms,                full vectors, a third as much
-  //                    unrolled
-  //   -flto=thin       3.2 KB /  32 KB, 32 ms,                full vectors with FMA, as unoptimised
+  //   unoptimised     8.0 KB, 181 KB   77 ms   full vectors and FMA
+  //   -flto=full      4.3 KB,  33 KB   31 ms   frozen at 128-bit vectors without FMA
+  //   -fno-vectorize  3.2 KB,  32 KB   31 ms   full vectors and FMA, a third as much unrolled
+  //   -flto=thin      3.2 KB,  32 KB   32 ms   full vectors and FMA, as from unoptimised
   append(argv, {"-O2", "-flto=thin"});
 }
 

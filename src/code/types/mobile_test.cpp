@@ -27,8 +27,9 @@ DECLARE(specialise);
 DECLARE(half);
 DECLARE(c_add);
 #undef DECLARE
-extern const char __start_godwit_exports[];
-extern const char __stop_godwit_exports[];
+// The linker's names for the section's ends.
+extern const char __start_godwit_exports[];  // NOLINT(bugprone-reserved-identifier)
+extern const char __stop_godwit_exports[];   // NOLINT(bugprone-reserved-identifier)
 }
 
 namespace godwit::code {
@@ -114,11 +115,11 @@ TEST(MobileEntry, RefusesArgumentsThatDoNotDecode) {
 }
 
 TEST(MobileRefusal, NumbersTheArgument) {
-  FakeHere here;
   godwit_reply reply{};
   char room[200];
   reply.data = room;
   reply.capacity = sizeof room;
+  reply.reserve = [](godwit_reply*, std::size_t) -> void* { return nullptr; };
   for (const auto& [argument, text] : {std::pair<std::size_t, std::string>{0, "why"},
                                        {9, "argument 9: why"},
                                        {10, "argument 10: why"},

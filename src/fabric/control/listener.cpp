@@ -4,16 +4,20 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
-#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
+#include <cstring>
 #include <ctime>
+#include <string>
 #include <utility>
 
 #include "base/fail.hpp"
+#include "base/ids.hpp"
 #include "fabric/control/endpoint.hpp"
 
 namespace godwit::fabric {
@@ -43,17 +47,24 @@ bool somebody_answers(const SocketAddress& name) {
 }
 
 // Serialises those who find the same stale file: without it, the second would remove the first
-// one's new socket.
-Result<Fd> lock_directory_of(const Address& address) {
-  Fd directory(::open(address.host.substr(0, address.host.rfind('/') + 1).c_str(),
-                      O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!directory) return tl::unexpected(cannot_listen(address, errno).error());
+// one's new socket. A name in the abstract namespace is a lock that leaves nothing behind; locking
+// the directory would collide with whoever owns it.
+Result<Fd> lock_path_of(const Address& address) {
+  const std::string name = "godwit-listen-" + ContentId::of(bytes_of(address.host)).short_hex();
+  sockaddr_un lock{};
+  lock.sun_family = AF_UNIX;
+  std::memcpy(lock.sun_path + 1, name.data(), name.size());
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  Fd held(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!held) return tl::unexpected(cannot_listen(address, errno).error());
   const timespec pause{0, 1'000'000};
-  for (int i = 0; ::flock(directory.get(), LOCK_EX | LOCK_NB) != 0; ++i) {
-    if (i == kLockAttempts) return tl::unexpected(cannot_listen(address, EADDRINUSE).error());
+  for (int i = 0; ::bind(held.get(), reinterpret_cast<const sockaddr*>(&lock), size) != 0; ++i) {
+    if (errno != EADDRINUSE || i == kLockAttempts) {
+      return tl::unexpected(cannot_listen(address, errno).error());
+    }
     ::nanosleep(&pause, nullptr);
   }
-  return directory;
+  return held;
 }
 
 Status bind_unix(int fd, const Address& address, const SocketAddress& name) {
@@ -109,7 +120,7 @@ Result<std::unique_ptr<ControlListener>> ControlListener::listen(Reactor& reacto
 Status ControlListener::bind_path() {
   GODWIT_TRY(const SocketAddress name, unix_address(address_));
   GODWIT_TRY(fd_, open_socket(name));
-  GODWIT_TRY(const Fd lock, lock_directory_of(address_));
+  GODWIT_TRY(const Fd lock, lock_path_of(address_));
   GODWIT_CHECK(bind_unix(fd_.get(), address_, name));
   // Between bind() and listen() the socket refuses connections and would look stale.
   if (::listen(fd_.get(), kBacklog) != 0) return cannot_listen(address_, errno);

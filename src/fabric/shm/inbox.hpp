@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "base/bytes.hpp"
+#include "fabric/shm/body_pool.hpp"
 #include "fabric/shm/layout.hpp"
 #include "wire/header.hpp"
 
@@ -25,7 +26,8 @@ class Inbox {
     bool discarded = false;
   };
 
-  explicit Inbox(InboundBudget& budget) : budget_(&budget) {}
+  // Both outlive the inbox.
+  Inbox(InboundBudget& budget, BodyPool& pool) : budget_(budget), pool_(pool) {}
   Inbox(const Inbox&) = delete;
   Inbox& operator=(const Inbox&) = delete;
   ~Inbox();
@@ -49,12 +51,9 @@ class Inbox {
     bool discarded = false;
   };
 
-  InboundBudget* budget_;
+  InboundBudget& budget_;
+  BodyPool& pool_;
   std::array<Stream, kMaxStreams> streams_;
 };
-
-// Memory for a body that arrives in pieces: large ones get huge pages, since touching fresh memory
-// page by page costs more than copying into it. Empty if there is no memory.
-[[nodiscard]] Buffer allocate_body(std::size_t size) noexcept;
 
 }  // namespace godwit::fabric::shm

@@ -79,7 +79,7 @@ class Recorder final : public TransportEvents {
       EXPECT_GT(size, transport->small_limit());
       borrowed[link].emplace(id, std::move(body));
     } else {
-      std::memset(body.data(), 0xEE, body.size());  // the transport must have copied it
+      std::fill(body.begin(), body.end(), std::byte{0xEE});  // the transport must have copied it
     }
     return sent;
   }
@@ -112,8 +112,7 @@ class Recorder final : public TransportEvents {
     }
     const Buffer body = message.take_body();
     const auto expected = body_of(message.header().id, entry.size);
-    ASSERT_EQ(body.size(), expected.size());
-    EXPECT_EQ(std::memcmp(body.data(), expected.data(), expected.size()), 0) << "not intact";
+    EXPECT_TRUE(std::ranges::equal(body.view(), expected)) << "not intact";
     if (when_message) when_message(link);
   }
   void on_sent(LinkId link, std::uint64_t tag) override {

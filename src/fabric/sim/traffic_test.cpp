@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <ctime>
 
 #include "fabric/sim/chaos.hpp"
 #include "fabric/sim/recorder.hpp"
@@ -160,15 +161,15 @@ TEST(SimTraffic, AThousandProcessesKeepThousandsOfMessagesInFlight) {
     const ProcessId next = processes[(i + 1) % processes.size()];
     ASSERT_TRUE(echoes[i]->transport->connect(world.address(next)));
   }
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();
   world.run_for(5ms);
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  const double cpu_s = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
   const Counters counters = world.counters();
   EXPECT_EQ(counters.links_made, 1000U);
   EXPECT_GT(counters.messages_delivered, 200'000U);
   EXPECT_EQ(counters.messages_lost, 0U);
-  std::printf("%.2f million events per second\n",
-              static_cast<double>(counters.events) / took.count() / 1e6);
+  std::printf("%.2f million events per CPU second\n",
+              static_cast<double>(counters.events) / cpu_s / 1e6);
 }
 
 }  // namespace

@@ -22,7 +22,9 @@ void* counted_or_throw(std::size_t size, std::size_t alignment) {
 constexpr std::size_t kDefault = __STDCPP_DEFAULT_NEW_ALIGNMENT__;
 }  // namespace
 
-void* operator new(std::size_t size) { return counted_or_throw(size, kDefault); }
+void* operator new(std::size_t size) {
+  return counted_or_throw(size, kDefault);
+}
 void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
   return counted(size, kDefault);
 }
@@ -32,10 +34,18 @@ void* operator new(std::size_t size, std::align_val_t alignment) {
 void* operator new(std::size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
   return counted(size, static_cast<std::size_t>(alignment));
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::align_val_t) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
+  std::free(memory);
+}
 
 namespace godwit::fabric::ucx {
 namespace {

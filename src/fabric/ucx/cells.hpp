@@ -29,7 +29,7 @@ struct SendCell {
   bool borrowed = false;  // the body is the caller's
   ucs_status_t status = UCS_OK;
   wire::Header header;
-  Buffer copy;  // of parts too many for an I/O vector
+  Buffer copy;                               // of parts too many for an I/O vector
   alignas(64) std::byte bytes[kSmallLimit];  // a small body, or an I/O vector
 
   static constexpr std::size_t kMaxParts = kSmallLimit / sizeof(ucp_dt_iov_t);

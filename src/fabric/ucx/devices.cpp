@@ -6,12 +6,14 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <memory>
 #include <system_error>
 
 #include "base/fail.hpp"
+#include "fabric/fd.hpp"
 
 namespace godwit::fabric::ucx {
 namespace {
@@ -62,12 +64,38 @@ bool is_there(const std::filesystem::path& path) {
 std::string rdma_devices(const std::string& interface) {
   std::string names;
   std::error_code ignored;
-  for (const auto& device :
-       std::filesystem::directory_iterator("/sys/class/infiniband", ignored)) {
+  for (const auto& device : std::filesystem::directory_iterator("/sys/class/infiniband", ignored)) {
     if (!interface.empty() && !is_there(device.path() / "device/net" / interface)) continue;
     names += fmt::format(",{}:1", device.path().filename().string());
   }
   return names;
+}
+
+// The interface that has the address; empty if none does.
+std::string interface_with(const ifaddrs* first, const sockaddr* address) {
+  for (const ifaddrs* at = first; at != nullptr; at = at->ifa_next) {
+    if (same_host(at->ifa_addr, address)) return at->ifa_name;
+  }
+  return {};
+}
+
+// The interface packets to the address leave by; connecting a datagram socket sends none.
+std::string interface_towards(const ifaddrs* first, const addrinfo& to) {
+  const Fd probe(::socket(to.ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  sockaddr_storage local{};
+  socklen_t size = sizeof local;
+  auto* const generic = reinterpret_cast<sockaddr*>(&local);
+  sockaddr_storage target{};
+  std::memcpy(&target, to.ai_addr, to.ai_addrlen);
+  // Port 0 cannot be connected to; which one it is does not matter to the route.
+  if (to.ai_family == AF_INET) reinterpret_cast<sockaddr_in*>(&target)->sin_port = htons(9);
+  if (to.ai_family == AF_INET6) reinterpret_cast<sockaddr_in6*>(&target)->sin6_port = htons(9);
+  if (!probe ||
+      ::connect(probe.get(), reinterpret_cast<const sockaddr*>(&target), to.ai_addrlen) != 0 ||
+      ::getsockname(probe.get(), generic, &size) != 0) {
+    return {};
+  }
+  return interface_with(first, generic);
 }
 
 Devices on_interface(const std::string& name) {
@@ -98,13 +126,15 @@ Result<Devices> devices_for(const Address& address) {
     if (is_any(candidate->ai_addr)) {
       return Devices{.tls = rdma_devices("").empty() ? kTcp : kTcpAndRdma, .net = "all"};
     }
-    for (const ifaddrs* at = first; at != nullptr; at = at->ifa_next) {
-      if (same_host(at->ifa_addr, candidate->ai_addr)) return on_interface(at->ifa_name);
-    }
+    std::string name = interface_with(first, candidate->ai_addr);
+    if (name.empty()) name = interface_towards(first, *candidate);
+    if (!name.empty()) return on_interface(name);
   }
-  return fail(ErrorCode::bad_address,
-              "{}: no interface of this machine has that address; use one of its own, or 0.0.0.0",
-              address.to_string());
+  return fail(
+      ErrorCode::bad_address,
+      "{}: no interface of this machine has that address or leads to it; check the address and "
+      "the routes",
+      address.to_string());
 }
 
 }  // namespace godwit::fabric::ucx

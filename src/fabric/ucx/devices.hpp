@@ -14,10 +14,11 @@ struct Devices {
   std::string net;
 };
 
-// UCX opens ports of its own on every device it may use, so they follow the address this process is
-// reached at: loopback means `lo` alone, an interface's address that interface and the RDMA device
-// on the same card, if there is one; 0.0.0.0 and :: mean all. Resolves host names, so it may block.
-// bad_address if no interface of this machine has the address.
+// UCX opens ports of its own on every device it may use, so they follow the address: loopback means
+// `lo` alone, any other of this machine its interface and the RDMA device on the same card, if
+// there is one; 0.0.0.0 and :: mean all. For an address of another machine it is the interface that
+// leads there. Resolves host names, so it may block. bad_address if the host is unknown or no route
+// leads to it.
 [[nodiscard]] Result<Devices> devices_for(const Address& address);
 
 }  // namespace godwit::fabric::ucx

@@ -9,6 +9,7 @@ namespace {
 
 // For UCX to give back the requests of a dropped endpoint.
 constexpr std::chrono::milliseconds kEndingLimit{1000};
+const Error kClosedByUs{ErrorCode::none, "the link was closed"};
 // Polls after the control socket's end, to read what the peer had sent before it.
 constexpr std::uint32_t kLastLooks = 16;
 
@@ -17,12 +18,11 @@ constexpr std::uint32_t kLastLooks = 16;
 void UcxTransport::close(LinkId id) {
   reactor_.assert_owner();
   Link* const link = links_.find(id);
-  if (link == nullptr || link->state == LinkState::saying_bye ||
-      link->state == LinkState::ending) {
+  if (link == nullptr || link->state == LinkState::saying_bye || link->state == LinkState::ending) {
     return;
   }
   if (link->state != LinkState::up) {
-    end(*link, {ErrorCode::none, {}});
+    end(*link, kClosedByUs);
     return;
   }
   link->state = LinkState::saying_bye;
@@ -34,15 +34,15 @@ void UcxTransport::close(LinkId id) {
 void UcxTransport::say_bye(Link& link) {
   if (link.sends_in_flight > 0 || link.bye_sent) return;
   link.bye_sent = true;
-  if (send_control(link, ControlWord::bye) && link.bye_received) end(link, {ErrorCode::none, {}});
+  if (send_control(link, ControlWord::bye) && link.bye_received) end(link, kClosedByUs);
 }
 
 void UcxTransport::peer_said_bye(Link& link) {
   link.bye_received = true;
   if (link.state != LinkState::saying_bye) {
-    end(link, {ErrorCode::link_lost, "the peer closed the link"});
+    end(link, {ErrorCode::none, "the peer closed the link"});
   } else if (link.bye_sent) {
-    end(link, {ErrorCode::none, {}});
+    end(link, kClosedByUs);
   }
 }
 
@@ -53,7 +53,7 @@ void UcxTransport::control_frame(Link& link) {
 
 void UcxTransport::control_closed(Link& link, const Error& why) {
   if (link.state == LinkState::ending || link.last_looks > 0) return;
-  link.why = link.state == LinkState::saying_bye ? Error{ErrorCode::none, {}} : why;
+  link.why = link.state == LinkState::saying_bye ? kClosedByUs : why;
   link.last_looks = kLastLooks;
   hung_up_.push_back(link.id);
 }
@@ -81,7 +81,7 @@ void UcxTransport::handle_endpoint_errors() {
     links_.for_each([&](Link& link) {
       if (link.endpoint.handle() != error.endpoint) return;
       end(link, link.state == LinkState::saying_bye
-                    ? Error{ErrorCode::none, {}}
+                    ? kClosedByUs
                     : ucx_error(ErrorCode::link_lost, "UCX lost the peer", error.status));
     });
   }

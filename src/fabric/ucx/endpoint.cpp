@@ -31,9 +31,8 @@ Result<Endpoint> Endpoint::create(Worker& worker, std::string_view peer_address,
   endpoint.worker_ = &worker;
   const ucs_status_t status = ucp_ep_create(worker.handle(), &params, &endpoint.endpoint_);
   if (status == UCS_OK) return endpoint;
-  return tl::unexpected(ucx_error(ErrorCode::unreachable,
-                                  "UCX cannot reach the peer; are both on the same network?",
-                                  status));
+  return tl::unexpected(ucx_error(
+      ErrorCode::unreachable, "UCX cannot reach the peer; are both on the same network?", status));
 }
 
 Endpoint::Endpoint(Endpoint&& other) noexcept

@@ -14,8 +14,8 @@ class Stranger {
     auto worker = Worker::create({.tls = "tcp", .net = "lo"});
     if (!worker) ADD_FAILURE() << worker.error().message;
     worker_ = std::move(*worker);
-    auto endpoint = Endpoint::create(
-        *worker_, worker_address, [](void*, ucp_ep_h, ucs_status_t) {}, nullptr);
+    auto endpoint =
+        Endpoint::create(*worker_, worker_address, [](void*, ucp_ep_h, ucs_status_t) {}, nullptr);
     if (!endpoint) ADD_FAILURE() << endpoint.error().message;
     endpoint_ = std::move(*endpoint);
   }
@@ -28,9 +28,8 @@ class Stranger {
   // `header` and `body` outlive this object's progress.
   void send(unsigned am_id, Bytes header, std::string_view body) {
     ucp_request_param_t params{};
-    void* const request =
-        ucp_am_send_nbx(endpoint_.handle(), am_id, header.data(), header.size(), body.data(),
-                        body.size(), &params);
+    void* const request = ucp_am_send_nbx(endpoint_.handle(), am_id, header.data(), header.size(),
+                                          body.data(), body.size(), &params);
     ASSERT_FALSE(UCS_PTR_IS_ERR(request));
     if (UCS_PTR_IS_PTR(request)) requests_.push_back(request);
   }
@@ -98,7 +97,8 @@ TEST(UcxHostile, AnOldTokenIsWorthNothing) {
 TEST(UcxHostile, EveryLinkHasItsOwnToken) {
   TestPair pair;
   const LinkId second = pair.client.connect(pair.address);
-  ASSERT_TRUE(pair.pump([&] { return pair.client.ups.size() == 2 && pair.server.ups.size() == 2; }));
+  ASSERT_TRUE(
+      pair.pump([&] { return pair.client.ups.size() == 2 && pair.server.ups.size() == 2; }));
   ASSERT_EQ(pair.client.send(pair.client_link, {.id = 1}, "x"), Sent::now);
   ASSERT_EQ(pair.client.send(second, {.id = 2}, "x"), Sent::now);
   ASSERT_TRUE(pair.pump([&] { return pair.server.received.size() == 2; }));

@@ -16,8 +16,8 @@ namespace godwit::fabric::ucx {
 //   handshake -> wiring -> up -> saying_bye -> ending -> (gone)
 // Every state but `up` has a deadline. Any state goes to `ending` when the link fails.
 enum class LinkState : std::uint8_t {
-  handshake,   // the control socket is being made and proved (client only)
-  wiring,      // the endpoint exists; the first active message has not come through yet
+  handshake,  // the control socket is being made and proved (client only)
+  wiring,     // the endpoint exists; the first active message has not come through yet
   up,
   saying_bye,  // closed by us; waits until what was sent has arrived
   ending,      // waits for UCX to let go of the endpoint and of borrowed memory; then on_down
@@ -37,7 +37,7 @@ struct Link final : ControlEvents {
   bool greeted = false;    // the peer's greeting, or any other message, has come
   bool bye_sent = false;
   bool bye_received = false;
-  bool overdue = false;  // in `ending`: waited long enough
+  bool overdue = false;          // in `ending`: waited long enough
   std::uint32_t last_looks = 0;  // polls left for what a gone peer had sent before
   TimerId deadline;
   Error why{ErrorCode::none, {}};  // in `ending`
@@ -58,7 +58,11 @@ class UcxLinkOwner {
   ~UcxLinkOwner() = default;
 };
 
-inline void Link::on_frame(Bytes, std::vector<Fd>&) { owner->control_frame(*this); }
-inline void Link::on_closed(const Error& reason) { owner->control_closed(*this, reason); }
+inline void Link::on_frame(Bytes, std::vector<Fd>&) {
+  owner->control_frame(*this);
+}
+inline void Link::on_closed(const Error& reason) {
+  owner->control_closed(*this, reason);
+}
 
 }  // namespace godwit::fabric::ucx

@@ -49,17 +49,16 @@ Result<Address> UcxTransport::listen(const Address& address) {
 Result<LinkId> UcxTransport::connect(const Address& address) {
   reactor_.assert_owner();
   if (address.scheme != Address::Scheme::tcp) {
-    return fail(ErrorCode::invalid_argument, "{}: not an address that begins with tcp:",
-                address.to_string());
+    return fail(ErrorCode::invalid_argument,
+                "{}: not an address that begins with tcp:", address.to_string());
   }
   Link* const link = links_.add();
   if (link == nullptr) return tl::unexpected(no_room(options_.max_links));
   const LinkId id = link->id;
   SetupPayload payload{.data = std::string(kPayloadTag) + worker_->address(), .fds = {}};
-  auto setup = LinkSetup::as_client(reactor_, address, setup_options(), std::move(payload),
-                                    [this, id](Result<Established> established) {
-                                      handshake_done(id, std::move(established));
-                                    });
+  auto setup = LinkSetup::as_client(
+      reactor_, address, setup_options(), std::move(payload),
+      [this, id](Result<Established> established) { handshake_done(id, std::move(established)); });
   if (!setup) {
     links_.remove(*link);
     return tl::unexpected(std::move(setup).error());
@@ -165,7 +164,7 @@ void UcxTransport::deadline_passed(LinkId id) {
                               "ms; is a firewall between the peers' UCX ports?",
                               options_.connect_timeout.count())});
       return;
-    case LinkState::saying_bye: end(*link, {ErrorCode::none, {}}); return;
+    case LinkState::saying_bye: end(*link, {ErrorCode::none, "the link was closed"}); return;
     case LinkState::ending: link->overdue = true; return;
   }
 }

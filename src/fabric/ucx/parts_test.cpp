@@ -13,7 +13,9 @@
 namespace godwit::fabric::ucx {
 namespace {
 
-Address tcp(std::string host) { return {.scheme = Address::Scheme::tcp, .host = std::move(host)}; }
+Address tcp(std::string host) {
+  return {.scheme = Address::Scheme::tcp, .host = std::move(host)};
+}
 
 TEST(UcxDevices, LoopbackAddressesMeanTheLoopbackInterfaceAlone) {
   for (const char* host : {"127.0.0.1", "127.0.0.5", "::1", "localhost"}) {
@@ -24,18 +26,28 @@ TEST(UcxDevices, LoopbackAddressesMeanTheLoopbackInterfaceAlone) {
   }
 }
 
-TEST(UcxDevices, TheAnyAddressMeansAllAndAForeignOneIsRefused) {
+TEST(UcxDevices, TheAnyAddressMeansAllAndAnUnknownHostIsRefused) {
   const auto all = devices_for(tcp("0.0.0.0"));
   ASSERT_TRUE(all) << all.error().message;
   EXPECT_EQ(all->net, "all");
-  const auto foreign = devices_for(tcp("192.0.2.1"));  // reserved for documentation
-  ASSERT_FALSE(foreign);
-  EXPECT_EQ(foreign.error().code, ErrorCode::bad_address);
+  const auto unknown = devices_for(tcp("host.invalid"));  // a name that never resolves
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().code, ErrorCode::bad_address);
+}
+
+TEST(UcxDevices, AnAddressOfAnotherMachineMeansTheInterfaceThatLeadsThere) {
+  const auto devices = devices_for(tcp("192.0.2.1"));  // reserved for documentation
+  if (!devices) {
+    EXPECT_EQ(devices.error().code, ErrorCode::bad_address) << "no route: the machine is offline";
+    return;
+  }
+  EXPECT_NE(devices->net, "lo");
+  EXPECT_NE(devices->net, "all");
 }
 
 TEST(UcxSignals, UcxKeepsNoSignalAndTheProgramsHandlerStays) {
   const auto handler_of = [](int number) {
-    struct sigaction current {};
+    struct sigaction current{};
     ::sigaction(number, nullptr, &current);
     return current.sa_handler;
   };

@@ -82,11 +82,11 @@ TEST(UcxProcess, EchoesBetweenProcesses) {
 
 TEST(UcxProcess, AKilledPeerIsReportedWithinTwoSecondsOnce) {
   EchoProcess echo;
+  const std::string large = pattern(64 << 20);
   TestPeer client;
   const LinkId link = client.connect(echo.address());
   ASSERT_TRUE(pump({&client}, [&] { return client.ups.contains(link); }));
   // Under load: small messages both ways, and a rendezvous that the peer cannot finish.
-  const std::string large = pattern(64 << 20);
   ASSERT_EQ(client.send(link, {.id = 1}, large, 1), Sent::later);
   for (int i = 0; i < 1000; ++i) ASSERT_EQ(client.send(link, {.id = 2}, "x"), Sent::now);
   client.reactor->run_once();
@@ -100,12 +100,12 @@ TEST(UcxProcess, AKilledPeerIsReportedWithinTwoSecondsOnce) {
 
 TEST(UcxProcess, ABodyThatWasArrivingFromAKilledPeerGivesItsMemoryBack) {
   EchoProcess echo;
+  const std::string large = pattern(40 << 20);
   UcxOptions narrow;
   narrow.inbound_budget_bytes = 40 << 20;
   TestPeer client(narrow);
   const LinkId link = client.connect(echo.address());
   ASSERT_TRUE(pump({&client}, [&] { return client.ups.contains(link); }));
-  const std::string large = pattern(40 << 20);
   ASSERT_EQ(client.send(link, {.id = 1}, large, 1), Sent::later);
   // The peer has it all and begins to send it back; stop it somewhere in the middle.
   ASSERT_TRUE(pump({&client}, [&] { return client.transport->inbound_bytes() > 0; }));
@@ -113,8 +113,8 @@ TEST(UcxProcess, ABodyThatWasArrivingFromAKilledPeerGivesItsMemoryBack) {
   for (int i = 0; i < 3; ++i) client.reactor->run_once();
   echo.kill_now();
   ASSERT_TRUE(pump({&client}, [&] { return !client.downs.empty(); }, std::chrono::seconds(2)));
-  ASSERT_TRUE(pump({&client}, [&] { return client.transport->inbound_bytes() == 0; },
-                   std::chrono::seconds(2)));
+  ASSERT_TRUE(pump(
+      {&client}, [&] { return client.transport->inbound_bytes() == 0; }, std::chrono::seconds(2)));
 }
 
 TEST(UcxProcess, AStoppedPeerIsGivenUpAfterItsSilence) {
@@ -140,8 +140,8 @@ TEST(UcxProcess, ARestartedPeerGetsANewLink) {
     ASSERT_EQ(client.send(links.back(), {}, "x"), Sent::now);
     ASSERT_TRUE(pump({&client}, [&] { return client.received.size() == links.size(); }));
     echo.kill_now();
-    ASSERT_TRUE(pump({&client}, [&] { return client.downs.contains(links.back()); },
-                     std::chrono::seconds(2)));
+    ASSERT_TRUE(pump(
+        {&client}, [&] { return client.downs.contains(links.back()); }, std::chrono::seconds(2)));
   }
   EXPECT_NE(links[0], links[1]);
   EXPECT_NE(links[1], links[2]);

@@ -20,7 +20,8 @@ ucs_status_t UcxTransport::on_message(void* transport, const void* header, std::
                                       const ucp_am_recv_param_t* param) {
   auto& self = *static_cast<UcxTransport*>(transport);
   InboundCell* const cell = self.admit(header, header_size);
-  if (cell == nullptr) return UCS_OK;  // a rendezvous is dropped too, and its sender told it is done
+  if (cell == nullptr)
+    return UCS_OK;  // a rendezvous is dropped too, and its sender told it is done
   cell->control = false;
   return self.take(cell, data, size, param->recv_attr);
 }
@@ -126,8 +127,8 @@ void UcxTransport::fetch(InboundCell* cell) {
   params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
   params.cb.recv_am = &UcxTransport::on_fetched;
   params.user_data = cell;
-  void* const request = ucp_am_recv_data_nbx(worker_->handle(), cell->data, cell->buffer.data(),
-                                             cell->size, &params);
+  void* const request =
+      ucp_am_recv_data_nbx(worker_->handle(), cell->data, cell->buffer.data(), cell->size, &params);
   if (!UCS_PTR_IS_PTR(request)) fetched(cell, request == nullptr);
 }
 

@@ -106,9 +106,8 @@ Sent UcxTransport::post(Link& link, SendCell* cell, unsigned am_id, const Body& 
   params.user_data = cell;
   params.datatype = body.is_vector ? ucp_dt_make_iov() : ucp_dt_make_contig(1);
   params.flags = body.size > kEagerLimit ? UCP_AM_SEND_FLAG_RNDV : UCP_AM_SEND_FLAG_EAGER;
-  void* const request =
-      ucp_am_send_nbx(link.endpoint.handle(), am_id, &cell->header, sizeof cell->header, body.data,
-                      body.count, &params);
+  void* const request = ucp_am_send_nbx(link.endpoint.handle(), am_id, &cell->header,
+                                        sizeof cell->header, body.data, body.count, &params);
   backoff_.found_something();
   if (request == nullptr) {
     recycle(cell);
@@ -116,8 +115,8 @@ Sent UcxTransport::post(Link& link, SendCell* cell, unsigned am_id, const Body& 
   }
   if (UCS_PTR_IS_ERR(request)) {
     recycle(cell);
-    end(link, ucx_error(ErrorCode::link_lost, "UCX cannot send to the peer",
-                        UCS_PTR_STATUS(request)));
+    end(link,
+        ucx_error(ErrorCode::link_lost, "UCX cannot send to the peer", UCS_PTR_STATUS(request)));
     return Sent::down;
   }
   ++link.sends_in_flight;

@@ -23,7 +23,7 @@ void give_back_signals() noexcept {
   const void* const in_ucs = ::dlsym(RTLD_DEFAULT, "ucs_debug_disable_signal");
   if (in_ucs == nullptr) return;
   for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE}) {
-    struct sigaction current {};
+    struct sigaction current{};
     if (::sigaction(signal, nullptr, &current) != 0) continue;
     const void* const handler = reinterpret_cast<const void*>(current.sa_sigaction);
     if (handler != nullptr && in_same_library(handler, in_ucs)) ucs_debug_disable_signal(signal);

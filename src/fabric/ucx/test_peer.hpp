@@ -114,6 +114,7 @@ struct TestPair {
   LinkId server_link;
 };
 
+// Make large ones before the link: a test that computes for seconds sends no heartbeats.
 inline std::string pattern(std::size_t size, std::uint64_t seed = 1) {
   std::string text(size, '\0');
   for (std::size_t i = 0; i < size; ++i) {

@@ -16,8 +16,8 @@ Result<std::unique_ptr<UcxTransport>> UcxTransport::create(Reactor& reactor,
   }
   GODWIT_TRY(Devices devices, devices_for(options.network));
   GODWIT_TRY(auto worker, Worker::create(devices));
-  std::unique_ptr<UcxTransport> transport(new UcxTransport(
-      reactor, events, std::move(options), std::move(devices), std::move(worker)));
+  std::unique_ptr<UcxTransport> transport(
+      new UcxTransport(reactor, events, std::move(options), std::move(devices), std::move(worker)));
   GODWIT_CHECK(transport->open());
   return transport;
 }
@@ -80,12 +80,15 @@ std::size_t UcxTransport::poll(std::size_t budget) {
       work += progressed;
     }
   }
-  if (!hung_up_.empty()) [[unlikely]] take_last_looks();
+  if (!hung_up_.empty()) [[unlikely]]
+    take_last_looks();
   if (!waiting_bodies_.empty()) start_rendezvous();
   if (!finished_sends_.empty()) work += deliver_sent();
   if (!inbox_.empty()) work += deliver_inbox(budget);
-  if (!endpoint_errors_.empty()) [[unlikely]] handle_endpoint_errors();
-  if (!ending_.empty()) [[unlikely]] finish_endings();
+  if (!endpoint_errors_.empty()) [[unlikely]]
+    handle_endpoint_errors();
+  if (!ending_.empty()) [[unlikely]]
+    finish_endings();
   return work + deliver_changes();
 }
 

@@ -29,8 +29,8 @@ namespace godwit::fabric::ucx {
 struct UcxOptions {
   Hello self;
   const trust::FleetKey* key = nullptr;  // outlives the transport; null: loopback only
-  // An address of this machine: the one to listen at, or for a client any on the network its peers
-  // are on. UCX opens its own ports on that interface alone (see devices_for).
+  // The address to listen at, or for a client that of a peer: UCX opens its own ports on the
+  // interface it names or is reached by, and all links use that one (see devices_for).
   Address network{.scheme = Address::Scheme::tcp, .host = "127.0.0.1"};
   // For the handshake, and again for the first active message.
   std::chrono::milliseconds connect_timeout{5000};

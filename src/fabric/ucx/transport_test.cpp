@@ -27,8 +27,9 @@ TEST(UcxTransport, MessagesOfEverySizeArriveIntact) {
     bodies.push_back(pattern(size, size));
   }
   for (std::size_t i = 0; i < bodies.size(); ++i) {
-    const Sent sent = pair.client.send(
-        pair.client_link, {.kind = wire::Kind::call, .aux = 7, .id = i, .subject = 9}, bodies[i], i);
+    const Sent sent =
+        pair.client.send(pair.client_link,
+                         {.kind = wire::Kind::call, .aux = 7, .id = i, .subject = 9}, bodies[i], i);
     ASSERT_NE(sent, Sent::down);
     if (bodies[i].size() <= pair.client.transport->small_limit()) {
       EXPECT_EQ(sent, Sent::now);
@@ -75,18 +76,19 @@ TEST(UcxTransport, SeveralPartsArriveAsOneBody) {
 }
 
 TEST(UcxTransport, ALargeBodyIsBorrowedUntilOnSent) {
-  TestPair pair;
   const std::string body = pattern(64 << 20);
+  TestPair pair;
   ASSERT_EQ(pair.client.send(pair.client_link, {.id = 1}, body, 77), Sent::later);
   EXPECT_TRUE(pair.client.sent.empty());
-  ASSERT_TRUE(pair.pump([&] { return !pair.server.received.empty() && !pair.client.sent.empty(); }));
+  ASSERT_TRUE(
+      pair.pump([&] { return !pair.server.received.empty() && !pair.client.sent.empty(); }));
   EXPECT_EQ(pair.client.sent, std::vector<std::uint64_t>{77});
   EXPECT_TRUE(text_of(pair.server.received[0].body.view()) == body);
 }
 
 TEST(UcxTransport, TheFirstMessageMayAlreadyBeLarge) {
-  TestPair pair;
   const std::string body = pattern(3 << 20);
+  TestPair pair;
   // The server's first message goes out in the same poll as its on_up.
   ASSERT_NE(pair.server.send(pair.server_link, {.id = 5}, body, 1), Sent::down);
   ASSERT_TRUE(pair.pump([&] { return !pair.client.received.empty(); }));
@@ -103,9 +105,8 @@ TEST(UcxTransport, ABodyBeyondTheBudgetIsDiscardedButAnnounced) {
   for (std::uint64_t id = 2; id < 10; ++id) {
     ASSERT_NE(pair.client.send(pair.client_link, {.id = id}, fits, id), Sent::down);
   }
-  ASSERT_TRUE(pair.pump([&] {
-    return pair.server.received.size() == 9 && pair.client.sent.size() == 9;
-  }));
+  ASSERT_TRUE(
+      pair.pump([&] { return pair.server.received.size() == 9 && pair.client.sent.size() == 9; }));
   for (const auto& message : pair.server.received) {
     EXPECT_EQ(message.discarded, message.header.id == 1);
     if (!message.discarded) {
@@ -224,8 +225,8 @@ TEST(UcxTransport, ASleepingReactorWakesForAMessage) {
   for (int i = 0; i < 20; ++i) {
     // The server has nothing to do, so it sleeps well before the next message.
     const auto quiet_until = std::chrono::steady_clock::now() + std::chrono::milliseconds(5);
-    ASSERT_TRUE(pump({&pair.client},
-                     [&] { return std::chrono::steady_clock::now() > quiet_until; }));
+    ASSERT_TRUE(
+        pump({&pair.client}, [&] { return std::chrono::steady_clock::now() > quiet_until; }));
     ASSERT_EQ(pair.client.send(pair.client_link, {}, "wake up"), Sent::now);
     ASSERT_TRUE(pump({&pair.client}, [&] { return arrived == i + 1; }, std::chrono::seconds(2)));
   }
@@ -252,19 +253,19 @@ TEST(UcxTransport, TwoThreadsPlayPingPong) {
   ASSERT_EQ(pair.client.send(pair.client_link, {}, pattern(64)), Sent::now);
   ASSERT_TRUE(pair.server.reactor->start());
   ASSERT_TRUE(pair.client.reactor->start());
-  EXPECT_TRUE(pair.client.reactor->wait(
-      done, pair.client.reactor->now() + std::chrono::seconds(30)));
+  EXPECT_TRUE(
+      pair.client.reactor->wait(done, pair.client.reactor->now() + std::chrono::seconds(30)));
   pair.client.reactor->stop();
   pair.server.reactor->stop();
   EXPECT_EQ(answers, kRounds);
 }
 
 TEST(UcxTransport, BodiesOfMoreThanTwoGibibytesArriveLong) {
-  TestPair pair;
   std::string body((std::size_t{2} << 30) + 12'345, 'a');
   body.front() = 'f';
   body[std::size_t{1} << 31] = 'm';
   body.back() = 'l';
+  TestPair pair;
   ASSERT_EQ(pair.client.send(pair.client_link, {.id = 1}, body, 1), Sent::later);
   ASSERT_TRUE(pair.pump([&] { return !pair.server.received.empty() && !pair.client.sent.empty(); },
                         std::chrono::seconds(55)));

@@ -29,9 +29,9 @@ Status configure(ucp_config_t* config, const Devices& devices) {
   for (const Setting& setting : settings) {
     const ucs_status_t status = ucp_config_modify(config, setting.name, setting.value);
     if (status == UCS_OK) continue;
-    return tl::unexpected(ucx_error(
-        ErrorCode::unsupported, fmt::format("UCX refuses {}={}", setting.name, setting.value),
-        status));
+    return tl::unexpected(ucx_error(ErrorCode::unsupported,
+                                    fmt::format("UCX refuses {}={}", setting.name, setting.value),
+                                    status));
   }
   return {};
 }

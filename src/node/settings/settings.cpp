@@ -60,8 +60,9 @@ class Loading {
       const std::string where = fmt::format("{}, line {}", path, entry.line);
       const Setting* setting = find_setting(entry.name);
       if (setting == nullptr) return unknown(where, entry.name);
-      GODWIT_CHECK(set(*setting, entry.texts, SettingSource::file, where,
-                       fmt::format("{}: {} = {}", where, entry.name, fmt::join(entry.texts, ", "))));
+      GODWIT_CHECK(
+          set(*setting, entry.texts, SettingSource::file, where,
+              fmt::format("{}: {} = {}", where, entry.name, fmt::join(entry.texts, ", "))));
     }
     return {};
   }

@@ -97,7 +97,8 @@ constexpr Setting kTable[] = {
     {.name = "code_budget_mb",
      .member = &Settings::code_budget_mb,
      .value = "MEBIBYTES",
-     .help = "Memory for bundles and loaded code; beyond it the least recently used code is evicted",
+     .help =
+         "Memory for bundles and loaded code; beyond it the least recently used code is evicted",
      .least = 1,
      .most = kMaxMebibytes},
     {.name = "inbound_budget_mb",
@@ -179,7 +180,9 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::span<const Setting> setting_table() { return kTable; }
+std::span<const Setting> setting_table() {
+  return kTable;
+}
 
 std::string Setting::flag() const {
   std::string text = "--" + std::string(name);

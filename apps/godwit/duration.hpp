@@ -1,0 +1,17 @@
+// Times as people write and read them.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <string_view>
+
+#include "godwit/error.hpp"
+
+namespace godwit::cli {
+
+// "5s", "200ms", "50us", "2m", "1h"; the number may have a fraction. Error: invalid_argument.
+[[nodiscard]] Result<std::chrono::nanoseconds> parse_duration(std::string_view text);
+// "1.25 us", "3.40 ms", "2.00 s"
+[[nodiscard]] std::string format_duration(std::chrono::nanoseconds time);
+
+}  // namespace godwit::cli

@@ -1,0 +1,77 @@
+#include "machine_facts.hpp"
+
+#include <sys/sysinfo.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "base/fail.hpp"
+#include "code/bundle/target.hpp"
+#include "code/native/runtime_directory.hpp"
+#include "node/places.hpp"
+#include "node/runtime.hpp"
+#include "trace/log.hpp"
+
+namespace godwit::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A transport is usable if something can listen on it.
+Status try_listening(const std::string& address) {
+  trace::Log log = trace::Log::silent();
+  node::Runtime::Options options;
+  options.id = random_node_id();
+  options.epoch = Epoch{1};
+  options.name = "probe";
+  options.reactor.offload_threads = 1;
+  options.pool.width = 1;
+  GODWIT_TRY(const auto runtime, node::Runtime::create(std::move(options), log));
+  return runtime->listen({address});
+}
+
+Status try_shm() {
+  GODWIT_TRY(const auto directory, code::RuntimeDirectory::create(code::default_runtime_base()));
+  return try_listening(node::node_address(directory.path(), "probe"));
+}
+
+std::string problem_of(const Status& status) {
+  return status ? "" : status.error().message;
+}
+
+std::string cpu_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with("model name")) continue;
+    const std::size_t colon = line.find(": ");
+    if (colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "unknown";
+}
+
+std::vector<std::string> rdma_devices() {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator("/sys/class/infiniband", error)) {
+    names.push_back(entry.path().filename().string());
+  }
+  return names;
+}
+
+}  // namespace
+
+MachineFacts look_at_machine() {
+  MachineFacts facts;
+  facts.machine = code::to_string(code::host_machine());
+  facts.cpu = cpu_name();
+  facts.cores = std::thread::hardware_concurrency();
+  struct sysinfo info{};
+  if (::sysinfo(&info) == 0) facts.memory_bytes = std::uint64_t{info.totalram} * info.mem_unit;
+  facts.transports.push_back({"shm", problem_of(try_shm())});
+  facts.transports.push_back({"tcp", problem_of(try_listening("tcp:127.0.0.1:0"))});
+  facts.rdma_devices = rdma_devices();
+  return facts;
+}
+
+}  // namespace godwit::cli

@@ -1,0 +1,112 @@
+// One end of shm links in a test: a reactor, a transport and a record of its events.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fabric/shm/transport.hpp"
+
+namespace godwit::fabric::shm {
+
+// A directory for socket files that goes with its owner.
+class ScratchDirectory {
+ public:
+  ScratchDirectory() {
+    std::string name = (std::filesystem::temp_directory_path() / "godwit-shm-XXXXXX").string();
+    path_ = ::mkdtemp(name.data());
+  }
+  ScratchDirectory(const ScratchDirectory&) = delete;
+  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
+  ~ScratchDirectory() { std::filesystem::remove_all(path_); }
+  [[nodiscard]] Address socket(const std::string& name = "n.sock") const {
+    return Address::parse("shm:" + (path_ / name).string()).value();
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+inline std::vector<std::byte> pattern(std::size_t size, std::uint64_t seed) {
+  std::vector<std::byte> bytes(size);
+  std::uint64_t x = seed * 0x9E3779B97F4A7C15U + 1;
+  for (std::byte& byte : bytes) {
+    x = x * 6364136223846793005U + 1442695040888963407U;
+    byte = static_cast<std::byte>(x >> 56);
+  }
+  return bytes;
+}
+
+class Peer final : public TransportEvents {
+ public:
+  struct Received {
+    LinkId link;
+    wire::Header header;
+    std::vector<std::byte> body;
+    bool discarded = false;
+  };
+
+  explicit Peer(ShmTransport::Options options = {}, Reactor::Options reactor_options = {}) {
+    if (!options.hello) options.hello = [] { return Hello{NodeId{7}, Epoch{70}, "blob"}; };
+    reactor = Reactor::create(std::move(reactor_options)).value();
+    transport = ShmTransport::create(*reactor, *this, std::move(options)).value();
+    EXPECT_TRUE(reactor->add(*transport));
+  }
+  Peer(const Peer&) = delete;
+  Peer& operator=(const Peer&) = delete;
+  ~Peer() override {
+    reactor->stop();
+    if (transport) reactor->remove(*transport);
+  }
+
+  void on_up(LinkId link, const Hello& hello) override {
+    ups.push_back(link);
+    hellos.push_back(hello);
+  }
+  void on_down(LinkId link, const Error& why) override { downs.emplace_back(link, why); }
+  void on_message(LinkId link, Message& message) override {
+    if (on_message_hook) {
+      on_message_hook(link, message);
+      return;
+    }
+    received.push_back({link, message.header(), {message.body().begin(), message.body().end()},
+                        message.body_discarded()});
+  }
+  void on_sent(LinkId, std::uint64_t tag) override { sent.push_back(tag); }
+
+  Sent send(LinkId link, std::uint64_t id, Bytes body) {
+    wire::Header header;
+    header.kind = wire::Kind::call;
+    header.id = id;
+    return transport->send(link, header, {&body, 1}, id);
+  }
+
+  std::unique_ptr<Reactor> reactor;
+  std::vector<LinkId> ups;
+  std::vector<Hello> hellos;
+  std::vector<std::pair<LinkId, Error>> downs;
+  std::vector<Received> received;
+  std::vector<std::uint64_t> sent;
+  std::function<void(LinkId, Message&)> on_message_hook;
+  std::unique_ptr<ShmTransport> transport;
+};
+
+// Drives the peers in turn from this thread until the condition holds or the time is up.
+inline bool until(std::vector<Peer*> peers, const std::function<bool()>& condition,
+                  std::chrono::milliseconds limit = std::chrono::milliseconds(20'000)) {
+  const Time deadline = peers.front()->reactor->now() + limit;
+  while (!condition()) {
+    for (Peer* peer : peers) peer->reactor->run_once();
+    if (peers.front()->reactor->now() >= deadline) return condition();
+  }
+  return true;
+}
+
+}  // namespace godwit::fabric::shm
