@@ -10,6 +10,14 @@ namespace {
 
 constexpr Duration kFirstBackoff = std::chrono::milliseconds(20);
 constexpr Duration kLastBackoff = std::chrono::milliseconds(500);
+// Whether to send the call (again) to a node that was lost: only what may run twice, and only for a
+// while after its first trouble.
+bool worth_retrying(OutgoingCall& call, Time now, Duration window) {
+  if (!call.function->idempotent || call.is_hop) return false;
+  if (call.retry_until.ns == 0) call.retry_until = std::min(call.deadline, now + window);
+  return now < call.retry_until;
+}
+
 constexpr std::uint32_t kMaxCredits = 65536;  // whatever a peer claims to grant
 
 }  // namespace
@@ -96,18 +104,14 @@ void Engine::lose_sent(LinkState& link, const Error& why) {
   while (!link.sent.empty()) {
     OutgoingCall& call = link.sent.pop_front();
     call.link = nullptr;
-    const bool again =
-        call.function->idempotent && !call.is_hop && !shut_down_ && now < call.deadline;
+    const bool again = !shut_down_ && worth_retrying(call, now, options_.reconnect_window);
     if (!again) {
       end(call, {Ending::node_lost, true, ErrorCode::node_lost},
           bytes_of(fmt::format("the link to {} broke: {}", peer.describe(), why.message)));
       continue;
     }
     ++stats_.calls_resent;
-    if (!call.lost_once) {
-      call.lost_once = true;
-      call.retry_until = std::min(call.deadline, now + options_.reconnect_window);
-    }
+    call.lost_once = true;
     call.state = OutgoingCall::State::waiting;
     peer.waiting.push_back(call);
   }
@@ -164,15 +168,16 @@ void Engine::dial_failed(Peer& peer, const Error& why) {
   if (peer.link() == nullptr) fail_waiting(peer);
 }
 
-// Calls that were lost on the way and may run again wait for the node to come back; the others have
-// provably not started, and say so.
+// Calls that may run again wait for a node that was there before to come back. The others end: they
+// have provably not started, and say so.
 void Engine::fail_waiting(Peer& peer) {
   const Time now = scheduler_.now();
   peer.queued.clear();
   observer_.on_unreachable(peer.id, peer.last_error);
   std::vector<OutgoingCall*> given_up;
   peer.waiting.for_each([&](OutgoingCall& call) {
-    if (!call.lost_once || now >= call.retry_until) given_up.push_back(&call);
+    const bool patient = !peer.name.empty() && worth_retrying(call, now, options_.reconnect_window);
+    if (!patient) given_up.push_back(&call);
   });
   const std::string text =
       fmt::format("cannot reach {}: {}", peer.describe(), peer.last_error.message);

@@ -44,6 +44,7 @@ void OutgoingPool::recycle(OutgoingCall& call) noexcept {
   call.link = nullptr;
   call.sent_by_token = false;
   call.lost_once = false;
+  call.retry_until = {};
   call.borrowed = false;
   call.outcome = {};
   call.result = {};

@@ -12,6 +12,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "base/bytes.hpp"
@@ -112,11 +113,13 @@ inline Answer call_blob(const Library& library, std::string_view symbol, Bytes a
   return {status, {static_cast<const char*>(reply.data), reply.size}};
 }
 
-inline std::uint64_t as_word(std::uint64_t value) {
-  return value;
-}
-inline std::uint64_t as_word(const void* pointer) {
-  return reinterpret_cast<std::uint64_t>(pointer);
+template <class T>
+std::uint64_t as_word(T value) {
+  if constexpr (std::is_pointer_v<T>) {
+    return reinterpret_cast<std::uint64_t>(value);
+  } else {
+    return static_cast<std::uint64_t>(value);
+  }
 }
 
 // Calls an entry of testdata/ with words.

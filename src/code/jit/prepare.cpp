@@ -87,6 +87,11 @@ struct Step {
   llvm::Function* function;
 };
 
+bool runs_before(const Step& a, const Step& b) {
+  return a.priority < b.priority;
+}
+
+// The list's functions, by priority and then in the list's order.
 std::vector<Step> take_steps(llvm::Module& module, const char* list_name) {
   std::vector<Step> steps;
   llvm::GlobalVariable* list = module.getNamedGlobal(list_name);
@@ -99,12 +104,12 @@ std::vector<Step> take_steps(llvm::Module& module, const char* list_name) {
       if (fields == nullptr) continue;  // zeroinitializer: a null function ends nothing here
       const auto* priority = llvm::cast<llvm::ConstantInt>(fields->getOperand(0));
       auto* function = llvm::dyn_cast<llvm::Function>(fields->getOperand(1)->stripPointerCasts());
-      if (function != nullptr) steps.push_back({priority->getZExtValue(), function});
+      if (function == nullptr) continue;
+      const Step step{priority->getZExtValue(), function};
+      steps.insert(std::upper_bound(steps.begin(), steps.end(), step, runs_before), step);
     }
   }
   list->eraseFromParent();
-  std::stable_sort(steps.begin(), steps.end(),
-                   [](const Step& a, const Step& b) { return a.priority < b.priority; });
   return steps;
 }
 

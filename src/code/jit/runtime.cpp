@@ -16,10 +16,10 @@ extern "C" {
 extern void* __dso_handle;
 int __cxa_thread_atexit_impl(void (*destructor)(void*), void* object, void* library);
 // std::thread::_M_start_thread, which is private; a unique_ptr argument travels by reference.
-void godwit_std_start_thread(std::thread* thread, std::thread::_State_ptr* state, void (*depend)()) asm(
-    "_ZNSt6thread15_M_start_threadESt10unique_"
-    "ptrINS_6_StateESt14default_deleteIS1_"
-    "EEPFvvE");
+// clang-format off
+void godwit_std_start_thread(std::thread* thread, std::thread::_State_ptr* state, void (*depend)())
+    asm("_ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE");
+// clang-format on
 }
 
 namespace godwit::code::jit {

@@ -88,6 +88,7 @@ class Recorder final : public TransportEvents {
     LinkRecord& record = links[link];
     EXPECT_EQ(record.fate, Fate::asked) << "up twice, or after down";
     record.fate = Fate::up;
+    live_.push_back(link);
     record.peer = peer.node;
     record.peer_epoch = peer.epoch;
     if (when_up) when_up(link);
@@ -97,6 +98,7 @@ class Recorder final : public TransportEvents {
     ASSERT_NE(record, links.end()) << "down without ever being known";
     EXPECT_NE(record->second.fate, Fate::down) << "down twice";
     record->second.fate = Fate::down;
+    std::erase(live_, link);
     record->second.why = why.code;
     borrowed.erase(link);  // ours again: the memory goes away
     EXPECT_EQ(transport->send(link, {}, {}, 0), Sent::down);
@@ -119,13 +121,7 @@ class Recorder final : public TransportEvents {
     EXPECT_EQ(borrowed[link].erase(tag), 1U) << "on_sent for what was not borrowed";
   }
 
-  [[nodiscard]] std::vector<LinkId> live_links() const {
-    std::vector<LinkId> live;
-    for (const auto& [link, record] : links) {
-      if (record.fate == Fate::up) live.push_back(link);
-    }
-    return live;
-  }
+  [[nodiscard]] const std::vector<LinkId>& live_links() const { return live_; }
 
   Scheduler& scheduler;
   std::map<LinkId, LinkRecord> links;
@@ -137,6 +133,7 @@ class Recorder final : public TransportEvents {
   ProcessId self_;
   Epoch epoch_;
   Ledger& ledger_;
+  std::vector<LinkId> live_;
 
  public:
   std::unique_ptr<Transport> transport;

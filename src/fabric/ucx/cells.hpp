@@ -16,8 +16,8 @@
 
 namespace godwit::fabric::ucx {
 
-// Bodies up to this size are copied into the record itself. Below tcp's segment size (8 KiB), so
-// that UCX nearly always finishes such a send at once.
+// Bodies up to this size are copied into the record itself. Below tcp's segment size, so that UCX
+// nearly always finishes such a send at once.
 inline constexpr std::size_t kSmallLimit = 4096;
 
 // A send that UCX has not finished, or none yet. UCX reads header and body until then.

@@ -9,9 +9,12 @@ namespace {
 
 // For UCX to give back the requests of a dropped endpoint.
 constexpr std::chrono::milliseconds kEndingLimit{1000};
-const Error kClosedByUs{ErrorCode::none, "the link was closed"};
 // Polls after the control socket's end, to read what the peer had sent before it.
 constexpr std::uint32_t kLastLooks = 16;
+
+Error closed_by_us() {
+  return {ErrorCode::none, "the link was closed"};
+}
 
 }  // namespace
 
@@ -22,7 +25,7 @@ void UcxTransport::close(LinkId id) {
     return;
   }
   if (link->state != LinkState::up) {
-    end(*link, kClosedByUs);
+    end(*link, closed_by_us());
     return;
   }
   link->state = LinkState::saying_bye;
@@ -34,7 +37,7 @@ void UcxTransport::close(LinkId id) {
 void UcxTransport::say_bye(Link& link) {
   if (link.sends_in_flight > 0 || link.bye_sent) return;
   link.bye_sent = true;
-  if (send_control(link, ControlWord::bye) && link.bye_received) end(link, kClosedByUs);
+  (void)send_control(link, ControlWord::bye);
 }
 
 void UcxTransport::peer_said_bye(Link& link) {
@@ -42,7 +45,7 @@ void UcxTransport::peer_said_bye(Link& link) {
   if (link.state != LinkState::saying_bye) {
     end(link, {ErrorCode::none, "the peer closed the link"});
   } else if (link.bye_sent) {
-    end(link, kClosedByUs);
+    end(link, closed_by_us());
   }
 }
 
@@ -53,7 +56,7 @@ void UcxTransport::control_frame(Link& link) {
 
 void UcxTransport::control_closed(Link& link, const Error& why) {
   if (link.state == LinkState::ending || link.last_looks > 0) return;
-  link.why = link.state == LinkState::saying_bye ? kClosedByUs : why;
+  link.why = link.state == LinkState::saying_bye ? closed_by_us() : why;
   link.last_looks = kLastLooks;
   hung_up_.push_back(link.id);
 }
@@ -81,7 +84,7 @@ void UcxTransport::handle_endpoint_errors() {
     links_.for_each([&](Link& link) {
       if (link.endpoint.handle() != error.endpoint) return;
       end(link, link.state == LinkState::saying_bye
-                    ? kClosedByUs
+                    ? closed_by_us()
                     : ucx_error(ErrorCode::link_lost, "UCX lost the peer", error.status));
     });
   }

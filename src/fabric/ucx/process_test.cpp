@@ -130,6 +130,27 @@ TEST(UcxProcess, AStoppedPeerIsGivenUpAfterItsSilence) {
   EXPECT_EQ(client.downs.at(link).code, ErrorCode::link_lost) << client.downs.at(link).message;
 }
 
+// With zero-copy sends UCX 1.13 ends this process; see Worker.
+TEST(UcxProcess, APeerKilledInTheMiddleOfALargeSendIsSurvived) {
+  constexpr int kPeers = 12;
+  EchoProcess peers[kPeers];
+  const std::string large = pattern(64 << 20);
+  TestPeer client;
+  std::chrono::microseconds head_start{0};
+  for (EchoProcess& peer : peers) {
+    const LinkId link = client.connect(peer.address());
+    ASSERT_TRUE(pump({&client}, [&] { return client.ups.contains(link); }));
+    ASSERT_EQ(client.send(link, {.id = 1}, large, 1), Sent::later);
+    for (int i = 0; i < 1000; ++i) ASSERT_EQ(client.send(link, {.id = 2}, "x"), Sent::now);
+    const auto kill_at = std::chrono::steady_clock::now() + head_start;
+    ASSERT_TRUE(pump({&client}, [&] { return std::chrono::steady_clock::now() >= kill_at; }));
+    peer.kill_now();
+    ASSERT_TRUE(pump({&client}, [&] { return client.downs.contains(link); }));
+    head_start += std::chrono::milliseconds(2);
+  }
+  EXPECT_EQ(client.transport->counters().overdue_sends, 0U);
+}
+
 TEST(UcxProcess, ARestartedPeerGetsANewLink) {
   EchoProcess lives[3];
   TestPeer client;

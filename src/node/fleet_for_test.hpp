@@ -1,0 +1,55 @@
+// What tests of whole fleets share: the bundle of testdata/kernels.cpp, and patience.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "godwit/godwit.hpp"
+
+namespace godwit::node {
+
+struct Point {
+  double x = 0;
+  double y = 0;
+};
+GODWIT_STRUCT(Point, x, y);
+
+inline Bundle kernels(const char* file = GODWIT_TEST_BUNDLE) {
+  auto bundle = Bundle::open(file);
+  if (!bundle) ADD_FAILURE() << bundle.error().message;
+  return *bundle;
+}
+
+inline Fleet local(std::size_t count, LocalOptions options = {}) {
+  auto fleet = Fleet::local(count, std::move(options));
+  if (!fleet) ADD_FAILURE() << fleet.error().message;
+  return *std::move(fleet);
+}
+
+// Polls until it holds; false if it does not within the time.
+inline bool eventually(const std::function<bool()>& holds,
+                       std::chrono::milliseconds at_most = std::chrono::seconds(10)) {
+  const auto until = std::chrono::steady_clock::now() + at_most;
+  while (!holds()) {
+    if (std::chrono::steady_clock::now() > until) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+template <class R>
+R value_of(Outcome<R> outcome) {
+  if (!outcome) {
+    ADD_FAILURE() << to_string(outcome.error());
+    return {};
+  }
+  return *std::move(outcome);
+}
+
+using Add = std::uint64_t(std::uint64_t, std::uint64_t);
+
+}  // namespace godwit::node

@@ -1,0 +1,141 @@
+// Mobile code for the tests of whole fleets.
+#include <godwit/mobile.hpp>
+#include <godwit/mobile/std.hpp>
+
+#include <chrono>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+namespace kernels {
+
+struct Point {
+  double x = 0;
+  double y = 0;
+};
+GODWIT_STRUCT(Point, x, y);
+
+std::uint64_t add(godwit::Here&, std::uint64_t a, std::uint64_t b) { return a + b; }
+GODWIT_EXPORT(add, inline_);
+
+std::uint64_t add_on_pool(godwit::Here&, std::uint64_t a, std::uint64_t b) { return a + b; }
+GODWIT_EXPORT(add_on_pool);
+
+std::uint64_t add_again(godwit::Here&, std::uint64_t a, std::uint64_t b) { return a + b; }
+GODWIT_EXPORT(add_again, idempotent);
+
+double norm(godwit::Here&, std::span<const double> x) {
+  return std::sqrt(std::transform_reduce(x.begin(), x.end(), x.begin(), 0.0));
+}
+GODWIT_EXPORT(norm);
+
+std::string greet(godwit::Here&, std::string_view who) { return "hello, " + std::string(who); }
+GODWIT_EXPORT(greet);
+
+std::vector<double> doubled(godwit::Here&, std::span<const double> x) {
+  std::vector<double> result(x.begin(), x.end());
+  for (double& value : result) value *= 2;
+  return result;
+}
+GODWIT_EXPORT(doubled);
+
+std::map<std::string, std::uint32_t> count(godwit::Here&, std::vector<std::string> words) {
+  std::map<std::string, std::uint32_t> counts;
+  for (const std::string& word : words) ++counts[word];
+  return counts;
+}
+GODWIT_EXPORT(count);
+
+std::optional<std::tuple<std::string, double>> best(godwit::Here&,
+                                                    std::map<std::string, double> scores) {
+  std::optional<std::tuple<std::string, double>> found;
+  for (const auto& [name, score] : scores) {
+    if (!found || score > std::get<1>(*found)) found = {name, score};
+  }
+  return found;
+}
+GODWIT_EXPORT(best);
+
+Point mirrored(godwit::Here&, Point p) { return {-p.x, -p.y}; }
+GODWIT_EXPORT(mirrored);
+
+void nothing(godwit::Here&) {}
+GODWIT_EXPORT(nothing);
+
+double reciprocal(godwit::Here&, double x) {
+  if (x == 0) throw std::domain_error("zero has no reciprocal");
+  return 1 / x;
+}
+GODWIT_EXPORT(reciprocal);
+
+// Returns early once its caller has given up.
+bool sleep_ms(godwit::Here& here, std::uint32_t ms) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(ms);
+  while (std::chrono::steady_clock::now() < until) {
+    if (here.cancelled()) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return true;
+}
+GODWIT_EXPORT(sleep_ms);
+
+godwit::Next<std::vector<std::uint64_t>> tour(godwit::Here& here, std::vector<std::uint64_t> seen,
+                                              std::uint32_t hops) {
+  seen.push_back(here.self().id);
+  if (hops == 0) return seen;
+  std::vector<godwit::Node> nodes(64);
+  nodes.resize(here.nodes(nodes));
+  const godwit::Node next = nodes[(hops - 1) % nodes.size()];
+  return here.continue_at<tour>(next, seen, hops - 1);
+}
+GODWIT_EXPORT(tour);
+
+// Asks every node for a part and adds the answers up.
+std::uint64_t sum_of_fleet(godwit::Here& here, std::uint64_t each) {
+  std::vector<godwit::Node> nodes(64);
+  nodes.resize(here.nodes(nodes));
+  std::vector<godwit::Pending<std::uint64_t>> calls(nodes.size());
+  here.fan_out<add_on_pool>(nodes, calls, each, std::uint64_t{0});
+  std::uint64_t sum = 0;
+  for (auto& call : calls) sum += call.get();
+  return sum;
+}
+GODWIT_EXPORT(sum_of_fleet);
+
+// More calls at once than a function may have.
+std::uint64_t too_many(godwit::Here& here, std::uint32_t calls) {
+  std::vector<godwit::Pending<std::uint64_t>> pending(calls);
+  for (auto& call : pending) {
+    call = here.call<add_on_pool>(here.self(), std::uint64_t{1}, std::uint64_t{0});
+  }
+  std::uint64_t sum = 0;
+  for (auto& call : pending) sum += call.get();
+  return sum;
+}
+GODWIT_EXPORT(too_many);
+
+// New code, made where it is needed: a polynomial with its coefficients compiled in.
+double build_and_call(godwit::Here& here, double a, double b, double x) {
+  const std::string ir = "define double @poly(double %x) {\n"
+                         "  %ax = fmul double %x, " + std::to_string(a) + "\n"
+                         "  %y = fadd double %ax, " + std::to_string(b) + "\n"
+                         "  ret double %y\n}\n";
+  const godwit::BuiltCode code =
+      here.build({.ir = ir, .function = "poly", .signature = "(f64) -> f64"});
+  std::vector<godwit::Node> nodes(64);
+  nodes.resize(here.nodes(nodes));
+  return here.call(code.function<double(double)>("poly"), nodes.back(), x).get();
+}
+GODWIT_EXPORT(build_and_call);
+
+std::uint64_t calls_so_far = 0;
+std::uint64_t tick(godwit::Here&) { return ++calls_so_far; }
+GODWIT_EXPORT(tick, inline_);
+
+}  // namespace kernels
