@@ -22,9 +22,10 @@ int main(int argc, char** argv) {
     return 1;
   }
   const auto norm = code->function<double(std::span<const double>)>("norm").value();
-  const auto tour = code->function<std::vector<std::string>(std::vector<std::string>,
-                                                            std::vector<godwit::Node>)>("tour")
-                        .value();
+  const auto tour =
+      code->function<std::vector<std::string>(std::vector<std::string>, std::vector<godwit::Node>)>(
+              "tour")
+          .value();
 
   const std::vector<double> samples{3, 4, 12};
   const auto n = norm.on(fleet->node(2))(samples).get();
@@ -34,8 +35,8 @@ int main(int argc, char** argv) {
   }
   std::printf("the norm, computed on %s: %g\n", fleet->node(2).name().c_str(), *n);
 
-  const std::vector<godwit::Node> rest{{fleet->node(3).id()}, {fleet->node(2).id()},
-                                       {fleet->node(1).id()}};
+  const std::vector<godwit::Node> rest{
+      {fleet->node(3).id()}, {fleet->node(2).id()}, {fleet->node(1).id()}};
   const auto route = tour.on(fleet->node(0))({}, rest).get();
   if (!route) {
     std::fprintf(stderr, "tour: %s\n", to_string(route.error()).c_str());

@@ -8,7 +8,9 @@
 #include <vector>
 
 // Short and never waiting, so it may run on the thread that received it.
-std::uint64_t add(godwit::Here&, std::uint64_t a, std::uint64_t b) { return a + b; }
+std::uint64_t add(godwit::Here&, std::uint64_t a, std::uint64_t b) {
+  return a + b;
+}
 GODWIT_EXPORT(add, inline_);
 
 // The samples are not copied: the span points into the message.

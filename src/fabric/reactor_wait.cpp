@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "fabric/fence.hpp"
 #include "fabric/idleness.hpp"
 #include "fabric/reactor.hpp"
 #include "fabric/thread_tag.hpp"

@@ -94,7 +94,7 @@ TEST(ShmProcess, PeerKilledInTheMiddleOfAStreamIsNoticedAndNothingIsLeft) {
       Peer client;
       if (!client.transport->connect(directory.socket())) ::_exit(1);
       (void)until({&client}, [&] { return !client.ups.empty(); });
-      const auto large = pattern(64 << 20, 1);
+      const std::vector<std::byte> large(64 << 20);
       (void)client.send(client.ups[0], 1, pattern(100, 2));
       (void)client.send(client.ups[0], 2, large);
       while (true) client.reactor->run_once();

@@ -15,6 +15,7 @@
 #include "base/bytes.hpp"
 #include "fabric/fence.hpp"
 #include "fabric/fd.hpp"
+#include "fabric/shm/copy.hpp"
 #include "fabric/shm/layout.hpp"
 #include "fabric/shm/memory.hpp"
 #include "godwit/error.hpp"
@@ -46,7 +47,7 @@ class RingProducer {
     std::byte* body = record + kBodyOffset;
     for (const Bytes part : parts) {
       if (part.empty()) continue;  // memcpy must not see its null
-      std::memcpy(body, part.data(), part.size());
+      copy_for_peer(body, part.data(), part.size());
       body += part.size();
     }
     tail_ += record_size(word.size);

@@ -72,8 +72,8 @@ TEST(World, ARestartBuildsAnewWithAGreaterEpochAndTheSameIdentity) {
     ~Node() { --living; }
     int& living;
   };
+  int living = 0;  // outlives the world, and with it the last node
   World world(1);
-  int living = 0;
   std::vector<std::uint64_t> epochs;
   const ProcessId p = world.add_process([&](World& w, ProcessId self) {
     epochs.push_back(w.epoch(self).value);
@@ -96,8 +96,8 @@ TEST(World, AProcessMayCrashAndRestartItselfFromItsOwnTask) {
     ~Node() { --living; }
     int& living;
   };
+  int living = 0;  // outlives the world, and with it the last node
   World world(1);
-  int living = 0;
   int starts = 0;
   const ProcessId p = world.add_process([&](World& w, ProcessId self) {
     auto node = std::make_shared<Node>(living);
