@@ -41,7 +41,8 @@ const CLI::App* find_command(const CLI::App& root, const std::string& name) {
 
 Ended help(const CLI::App& root, const std::string& topic, bool json) {
   if (topic.empty()) {
-    fmt::print("{}", root.help());
+    // root.help() would speak of the command that was parsed, which is this one.
+    fmt::print("{}", root.get_formatter()->make_help(&root, "godwit", CLI::AppFormatMode::Normal));
   } else if (topic == "exit-codes") {
     print_exit_codes(json);
   } else if (topic == "settings") {

@@ -48,7 +48,7 @@ tl::expected<UntypedCall, Failed> UntypedCall::create(const code::Bundle& bundle
              code::parse_signature(bundle.functions()[*index].signature));
   auto blob = code::encode_text(signature, words);
   if (!blob) {
-    return fail(blob.error().code, "{}{}: {}", function, signature.text(), blob.error().message);
+    return fail(blob.error().code, "{}: {}", function, blob.error().message);
   }
   return UntypedCall(bundle, *index, std::move(signature), *std::move(blob));
 }

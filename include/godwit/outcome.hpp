@@ -9,6 +9,7 @@
 #include <tl/expected.hpp>
 
 #include "godwit/error.hpp"
+#include "godwit/export.hpp"
 
 namespace godwit {
 
@@ -23,7 +24,7 @@ enum class Ending : std::uint8_t {
   node_lost = 6,  // the link to its node broke
   rejected = 7,   // the node, or this process, would not take it: see Failure::reason
 };
-[[nodiscard]] std::string_view to_string(Ending ending) noexcept;
+[[nodiscard]] GODWIT_API std::string_view to_string(Ending ending) noexcept;
 
 struct Failure {
   Ending ending = Ending::rejected;
@@ -34,7 +35,7 @@ struct Failure {
 };
 
 // "node_lost: the link to node n2 broke (it may have started)"
-[[nodiscard]] std::string to_string(const Failure& failure);
+[[nodiscard]] GODWIT_API std::string to_string(const Failure& failure);
 
 // The value of a call that ended ok, or how it failed. Everything is tl::expected's; `ending()`
 // covers both.

@@ -8,5 +8,5 @@ dev_bench() {
   for program in "build/bin/bench_$name" "build/bin/godwit-$name" "build/bin/$name"; do
     [[ -x $program ]] && exec "$program" "$@"
   done
-  die "there is no benchmark '$name' in build/bin"
+  exec build/bin/godwit bench "$name" "$@"  # a suite of it, or its error
 }

@@ -3,45 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <atomic>
-#include <cstdlib>
-#include <new>
 #include <random>
 
+#include "fabric/shm/allocation_count.hpp"
 #include "fabric/shm/test_peer.hpp"
-
-namespace {
-
-std::atomic<std::size_t> allocations{0};
-
-void* counted(std::size_t size, std::size_t alignment) noexcept {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  const std::size_t rounded = (size + alignment - 1) / alignment * alignment;
-  return std::aligned_alloc(alignment, rounded == 0 ? alignment : rounded);
-}
-void* required(void* memory) {
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-
-}  // namespace
-
-void* operator new(std::size_t size) {
-  return required(counted(size, alignof(std::max_align_t)));
-}
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-  return counted(size, alignof(std::max_align_t));
-}
-void* operator new(std::size_t size, std::align_val_t alignment) {
-  return required(counted(size, static_cast<std::size_t>(alignment)));
-}
-void* operator new(std::size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
-  return counted(size, static_cast<std::size_t>(alignment));
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
 
 namespace godwit::fabric::shm {
 namespace {
@@ -329,14 +294,14 @@ TEST_F(ShmTransportTest, WarmSmallMessagesDoNotAllocate) {
   const auto body = pattern(64, 1);
   std::size_t before = 0;
   for (std::uint64_t i = 1; i <= 20'000; ++i) {
-    if (i == 1000) before = allocations.load();
+    if (i == 1000) before = allocation_count();
     ASSERT_EQ(client.send(client.ups[0], i, body), Sent::now);
     while (answered != i) {
       client.transport->poll(64);
       server.transport->poll(64);
     }
   }
-  EXPECT_EQ(allocations.load() - before, 0U);
+  EXPECT_EQ(allocation_count() - before, 0U);
 }
 
 }  // namespace

@@ -192,5 +192,26 @@ TEST(SimLink, PartsBorrowedByLaterMustNotBeTouched) {
   pair.world.crash(pair.b);
 }
 
+TEST(SimLink, PartsAreTheSendersAgainOnceItsSideIsDown) {
+  int lost = 0;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    Pair pair({.down_delay = {1us, 50ms}, .later_chance = 1, .gather_delay = {1us, 50ms}}, seed);
+    const LinkId link = pair.link_up();
+    std::vector<std::byte> body = Recorder::body_of(1, 5000);
+    const Bytes part = body;
+    pair.ledger.messages[1].size = body.size();
+    pair.of(pair.a).borrowed[link][1] = {};
+    ASSERT_EQ(pair.of(pair.a).transport->send(link, {.id = 1}, std::span(&part, 1), 1),
+              Sent::later);
+    pair.world.break_links(pair.a, pair.b);
+    pair.world.run_until([&] { return pair.of(pair.a).live_links().empty(); }, 1s);
+    std::fill(body.begin(), body.end(), std::byte{0});  // reading it now would be a violation
+    pair.world.run_for(1s);
+    lost += 1 - pair.ledger.messages[1].delivered;
+  }
+  EXPECT_GT(lost, 0);
+  EXPECT_LT(lost, 100);
+}
+
 }  // namespace
 }  // namespace godwit::fabric::sim

@@ -85,7 +85,8 @@ class Network {
   void gather(FlightPtr flight, Time arrival);
   void deliver(FlightPtr flight);
   void schedule_delivery(FlightPtr flight, Time at);
-  [[nodiscard]] Time draw_arrival(Link& link, std::uint8_t sender, std::size_t size_bytes);
+  [[nodiscard]] Time draw_arrival(Link& link, std::uint8_t sender, std::size_t size_bytes,
+                                  Time leaves_at);
 
   void break_link(LinkId id);
   void schedule_down(LinkId id, Duration delay, Error why);

@@ -28,7 +28,9 @@ Sent Network::send(Process& process, LinkId id, const wire::Header& header,
     // Nothing sent from here on arrives. Parts sent `later` stay borrowed until on_down.
     return later ? Sent::later : Sent::now;
   }
-  const Time arrival = draw_arrival(*link, side_of(id), flight->size_bytes);
+  const Time leaves_at =
+      timeline_.now() + (later ? timeline_.draw(options_.gather_delay) : Duration{0});
+  const Time arrival = draw_arrival(*link, side_of(id), flight->size_bytes, leaves_at);
   if (!later) {
     flight->body = gather_parts(parts, flight->size_bytes);
     schedule_delivery(std::move(flight), arrival);
@@ -36,8 +38,7 @@ Sent Network::send(Process& process, LinkId id, const wire::Header& header,
   }
   flight->borrowed.assign(parts.begin(), parts.end());
   flight->borrowed_hash = hash_parts(parts);
-  const Time gather_at = std::min(arrival, timeline_.now() + timeline_.draw(options_.gather_delay));
-  timeline_.schedule({.at = gather_at,
+  timeline_.schedule({.at = leaves_at,
                       .what = What::gather,
                       .link = id,
                       .task = [this, arrival, held = std::move(flight)]() mutable {
@@ -46,12 +47,13 @@ Sent Network::send(Process& process, LinkId id, const wire::Header& header,
   return Sent::later;
 }
 
-Time Network::draw_arrival(Link& link, std::uint8_t sender, std::size_t size_bytes) {
+Time Network::draw_arrival(Link& link, std::uint8_t sender, std::size_t size_bytes,
+                           Time leaves_at) {
   const std::uint64_t transfer_ns =
       options_.bytes_per_second == 0
           ? 0
           : size_bytes * std::uint64_t{1'000'000'000} / options_.bytes_per_second;
-  Time arrival = timeline_.now() + timeline_.draw(options_.message_delay) +
+  Time arrival = leaves_at + timeline_.draw(options_.message_delay) +
                  Duration(static_cast<Duration::rep>(transfer_ns));
   // The other side's process learns of the link before of anything sent over it.
   arrival = std::max(arrival, link.ends[sender ^ 1U].up_at);

@@ -1,0 +1,80 @@
+// Many calls at once: a window from one thread, and several threads.
+#include "contest.hpp"
+#include "suites.hpp"
+#include "target.hpp"
+
+namespace godwit::bench {
+namespace {
+
+constexpr std::size_t kWindow = 64;
+
+Result<std::vector<Row>> pipelined_over(LocalTransport transport, const Settings& settings,
+                                        floors::ForkServer& floors) {
+  const bool tcp = transport == LocalTransport::tcp;
+  GODWIT_TRY(const Bundle bundle, open_bundle("bench_echo.gdw"));
+  GODWIT_TRY(const Target target, Target::start({.transport = transport,
+                                                 .client_core = settings.client_core,
+                                                 .node_core = settings.node_core}));
+  GODWIT_TRY(const auto function, bundle.function<Echo>("echo"));
+  const auto echo = function.on(target.node());
+  floors::RunOptions run;
+  run.client_core = settings.client_core;
+  run.server_core = settings.node_core;
+  run.rounds = (settings.quick ? 20'000 : 100'000) / (tcp ? 4 : 1);
+  const auto floor = [&](floors::UcpTls tls) {
+    return floors::UcpAmOptions{.run = run, .tls = tls, .window = kWindow};
+  };
+  Contest contest(floors);
+  if (tcp) {
+    contest.add_floor("ucp_am tcp, window 64", floor(floors::UcpTls::tcp));
+  } else {
+    contest.add_floor("ucp_am posix, window 64", floor(floors::UcpTls::posix));
+    contest.add_floor("ucp_am sysv, window 64", floor(floors::UcpTls::sysv));
+  }
+  const Calls calls{.rounds = run.rounds};
+  contest.add(tcp ? "godwit tcp, window 64" : "godwit shm, window 64",
+              [&] { return time_window(calls, kWindow, echo); });
+  GODWIT_TRY(std::vector<Row> rows, contest.run({.seconds = settings.seconds / 2}));
+  const Row* best = &rows[0];
+  if (!tcp && rows[1].sample.rate_per_s > best->sample.rate_per_s) best = &rows[1];
+  std::optional<Goal> goal;
+  if (!tcp) goal = Goal{Goal::Kind::ratio_at_least, 1.2};
+  rows.back() = beside(rows.back(), *best, By::rate, goal);
+  return rows;
+}
+
+}  // namespace
+
+Result<Table> run_pipelined(const Settings& settings, floors::ForkServer& floors) {
+  Table table{.suite = "pipelined",
+              .title = "Calls of 64 B, one client thread, 64 in flight, both sides polling"};
+  for (const auto transport : {LocalTransport::shm, LocalTransport::tcp}) {
+    GODWIT_TRY(const std::vector<Row> rows, pipelined_over(transport, settings, floors));
+    table.rows.insert(table.rows.end(), rows.begin(), rows.end());
+  }
+  table.notes.push_back("The ratio is of rates: more is better.");
+  return table;
+}
+
+Result<Table> run_threads(const Settings& settings, floors::ForkServer& floors) {
+  GODWIT_TRY(const Bundle bundle, open_bundle("bench_echo.gdw"));
+  GODWIT_TRY(const Target target,
+             Target::start({.client_core = settings.client_core, .node_core = settings.node_core}));
+  GODWIT_TRY(const auto function, bundle.function<Echo>("echo"));
+  const auto echo = function.on(target.node());
+  const Calls calls{.rounds = settings.quick ? std::size_t{8'000} : std::size_t{40'000}};
+  Contest contest(floors);
+  for (const std::size_t threads : {1, 2, 4}) {
+    contest.add(fmt::format("godwit shm, {} client thread{}", threads, threads > 1 ? "s" : ""),
+                [&, threads] { return time_threads(calls, threads, echo); });
+  }
+  GODWIT_TRY(std::vector<Row> rows, contest.run({.seconds = settings.seconds / 2}));
+  for (std::size_t i = 1; i < rows.size(); ++i) rows[i] = beside(rows[i], rows[0], By::rate);
+  return Table{.suite = "threads",
+               .title = "Calls of 64 B from threads that share one connection, one in flight each",
+               .rows = std::move(rows),
+               .notes = {"The rate is of all threads together, and so is the ratio. The threads "
+                         "share the client's core."}};
+}
+
+}  // namespace godwit::bench
