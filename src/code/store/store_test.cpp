@@ -59,7 +59,7 @@ class FakeLoader final : public Loader {
  public:
   class FakeLibrary final : public Library {
    public:
-    FakeLibrary(FakeLoader& owner, godwit_entry entry) : owner_(owner), entry_(entry) {
+    FakeLibrary(FakeLoader& owner, godwit_entry code) : owner_(owner), entry_(code) {
       ++owner_.alive;
     }
     ~FakeLibrary() override { --owner_.alive; }
