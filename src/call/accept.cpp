@@ -140,7 +140,7 @@ void Engine::begin(IncomingCall& call, code::FunctionSlot& slot) {
   call.token = store_->token_of(slot);
   call.entry = slot.entry;
   call.library = &store_->enter(slot);
-  call.context.prepare(*this, call.bundle, call.deadline, !slot.is_inline(), &call.cancelled,
+  call.context.prepare(*this, call.bundle, call.deadline, {}, !slot.is_inline(), &call.cancelled,
                        call.travel);
   call.reply.prepare(options_.max_result_bytes);
   call.run = &Engine::run_on_executor;

@@ -33,7 +33,10 @@ struct CallContext {
   godwit_here_v1 table{};
   Engine* engine = nullptr;
   const code::Bundle* bundle = nullptr;
+  // A deadline, or for an inline call the time it may take, counted from when somebody asks: it is
+  // over too soon for the difference to matter, and reading a clock would cost more than it runs.
   Time deadline;
+  Duration time_left{};
   bool may_block = false;
   const std::atomic<bool>* cancelled = nullptr;
   wire::TravelExtension travel;
@@ -43,9 +46,12 @@ struct CallContext {
   std::size_t children_alive = 0;
   Continuation continuation;
 
-  // Points the verbs of `table` at this context.
-  void prepare(Engine& owner, const code::Bundle& code, Time until, bool blocking,
+  // Points the verbs of `table` at this context. `until` of zero: `left` counts.
+  void prepare(Engine& owner, const code::Bundle& code, Time until, Duration left, bool blocking,
                const std::atomic<bool>* cancel_flag, const wire::TravelExtension& limits);
+  [[nodiscard]] Time deadline_from(Time now) const noexcept {
+    return deadline.ns != 0 ? deadline : now + time_left;
+  }
   // Lets go of children the function did not release, and of an unused continuation.
   void finish();
 };

@@ -51,7 +51,8 @@ void log(const godwit_here_v1* here, std::int32_t level, const char* text, std::
 
 std::int64_t remaining_ns(const godwit_here_v1* here) {
   CallContext& context = context_of(here);
-  return (context.deadline - context.engine->scheduler().now()).count();
+  const Time now = context.engine->scheduler().now();
+  return (context.deadline_from(now) - now).count();
 }
 
 std::int32_t cancelled(const godwit_here_v1* here) {
@@ -151,7 +152,7 @@ std::int32_t call(const godwit_here_v1* here, std::uint64_t node,
     return failed(ErrorCode::overload, "this node has too many calls outstanding");
   child->node = NodeId{node};
   child->function = *target;
-  child->deadline = context.deadline;
+  child->deadline = context.deadline_from(context.engine->scheduler().now());
   child->spilled_arguments = *std::move(arguments);
   child->parts[0] = child->spilled_arguments.view();
   child->part_count = 1;
@@ -268,8 +269,8 @@ std::int32_t build(const godwit_here_v1* here, const godwit_build_v1* request,
 
 }  // namespace
 
-void CallContext::prepare(Engine& owner, const code::Bundle& code, Time until, bool blocking,
-                          const std::atomic<bool>* cancel_flag,
+void CallContext::prepare(Engine& owner, const code::Bundle& code, Time until, Duration left,
+                          bool blocking, const std::atomic<bool>* cancel_flag,
                           const wire::TravelExtension& limits) {
   if (engine != &owner) {
     table = {sizeof table,     0,           this,   &self,
@@ -281,6 +282,7 @@ void CallContext::prepare(Engine& owner, const code::Bundle& code, Time until, b
   table.hops_left = limits.hops_left;
   bundle = &code;
   deadline = until;
+  time_left = left;
   may_block = blocking;
   cancelled = cancel_flag;
   travel = limits;

@@ -30,6 +30,7 @@ void OutgoingPool::recycle(OutgoingCall& call) noexcept {
   call.node = {};
   call.function = nullptr;
   call.part_count = 0;
+  call.time_left = {};
   call.spilled_arguments.reset();
   call.has_travel = false;
   call.is_hop = false;

@@ -60,6 +60,9 @@ struct OutgoingCall : DeadlineHook, ListHook<OutgoingTag> {
   std::atomic<bool> cancelling{false};
   bool lent = false;  // some part is the caller's memory, not ours
 
+  // What is left until the deadline while the call is fresh; spares send_call() the clock.
+  Duration time_left{};
+
   // --- The engine's ---
   State state = State::idle;
   std::uint32_t index = 0;

@@ -45,14 +45,14 @@ void Engine::run_inline(LinkState& link, const wire::Header& header, code::Funct
                         Bytes arguments, const wire::TravelExtension* travel) {
   const std::uint64_t token = store_->token_of(slot);
   code::LibraryUse& library = store_->enter(slot);
-  const Time deadline = scheduler_.now() + std::chrono::milliseconds(header.aux);
+  const std::chrono::milliseconds time_left(header.aux);
   wire::TravelExtension limits;
   if (travel != nullptr) {
     limits = *travel;
   } else {
     limits.hops_left = options_.max_hops;
   }
-  inline_context_.prepare(*this, slot.residence->bundle, deadline, false, nullptr, limits);
+  inline_context_.prepare(*this, slot.residence->bundle, {}, time_left, false, nullptr, limits);
   inline_reply_.prepare(options_.max_result_bytes);
 
   const std::uint64_t before = cycles();
@@ -68,7 +68,7 @@ void Engine::run_inline(LinkState& link, const wire::Header& header, code::Funct
     call.state = IncomingCall::State::running;
     call.link = &link;
     call.caller_id = header.id;
-    call.deadline = deadline;
+    call.deadline = scheduler_.now() + time_left;
     call.travel = limits;
     call.travels = hop;
     call.token = token;

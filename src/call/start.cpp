@@ -12,8 +12,8 @@ constexpr unsigned kIndexBits = 20;
 static_assert(OutgoingPool::kMaxCalls == std::size_t{1} << kIndexBits);
 
 // Rounded up, so that a call with time left never travels with none.
-std::uint32_t remaining_ms(Time deadline, Time now) {
-  const auto left_ns = std::max<std::int64_t>((deadline - now).count(), 0);
+std::uint32_t in_ms(Duration left) {
+  const auto left_ns = std::max<std::int64_t>(left.count(), 0);
   return static_cast<std::uint32_t>(
       std::min<std::int64_t>((left_ns + 999'999) / 1'000'000, UINT32_MAX));
 }
@@ -47,6 +47,7 @@ void Engine::start(OutgoingCall& call) {
 }
 
 void Engine::wait_for_link(Peer& peer, OutgoingCall& call) {
+  call.time_left = {};  // from here on time passes
   if (peer.waiting.size() >= options_.max_waiting) {
     end(call, {Ending::rejected, false, ErrorCode::overload},
         bytes_of(fmt::format("{} calls wait for {} already; let some of them end first",
@@ -79,7 +80,8 @@ void Engine::send_call(LinkState& link, OutgoingCall& call) {
   header.flags = function.idempotent ? wire::kIdempotent : std::uint8_t{0};
   header.id = call.id;
   header.subject = token;
-  header.aux = remaining_ms(call.deadline, scheduler_.now());
+  const Duration fresh = std::exchange(call.time_left, {});
+  header.aux = in_ms(fresh.count() != 0 ? fresh : call.deadline - scheduler_.now());
 
   wire::ExtensionWriter extension;
   if (token == 0) {
