@@ -54,7 +54,7 @@ void print_heading(const Machine& machine, const Request& request) {
              bullet);
   if (machine.load > Machine::kBusyLoad) {
     fmt::print(
-        "{}this machine is busy (load above {:.1f}): the ratios are fair, the times are not\n",
+        "{}this machine is busy (load above {:.1f}): rates, means and tails say more about that\n",
         bullet, Machine::kBusyLoad);
   }
   std::fflush(stdout);

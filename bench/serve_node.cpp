@@ -52,7 +52,10 @@ class TimedLoader final : public code::Loader {
       const code::LoadRequest& request) override {
     const std::uint64_t begin_ns = floors::now_ns();
     auto library = inner_.load(request);
-    if (request.tier != code::Tier::optimised) {
+    if (request.tier == code::Tier::fast) ++times_.fast;
+    if (request.tier == code::Tier::optimised) {
+      ++times_.optimised;
+    } else {
       times_.begin_ns = begin_ns;
       times_.end_ns = floors::now_ns();
     }

@@ -21,11 +21,14 @@ enum class Installed : std::uint8_t {
   compiler,  // nothing, but the JIT is loaded and warm
 };
 
-// When the node's last load began and ended, on the clock of floors::now_ns(). In memory that both
-// processes map; a load that replaces running code is not noted.
+// When the node's last first load of a bundle began and ended, on the clock of floors::now_ns(). In
+// memory that both processes map.
 struct LoadTimes {
   std::atomic<std::uint64_t> begin_ns{0};
   std::atomic<std::uint64_t> end_ns{0};
+  // Bitcode that was loaded quickly, and of it what has been loaded again, optimised.
+  std::atomic<std::uint64_t> fast{0};
+  std::atomic<std::uint64_t> optimised{0};
 };
 
 class ServedNode {

@@ -10,6 +10,9 @@ namespace {
 constexpr std::size_t kSizes[] = {
     8, 64, 512, 4096, 32 << 10, 256 << 10, 2 << 20, 16 << 20, std::size_t{64} << 20};
 
+constexpr std::size_t kQuickLimit = 2 << 20;
+constexpr std::size_t kLarge = 16 << 20;  // one round must do
+
 std::string size_text(std::size_t bytes) {
   if (bytes >= 1 << 20) return fmt::format("{} MiB", bytes >> 20);
   if (bytes >= 1 << 10) return fmt::format("{} KiB", bytes >> 10);
@@ -38,6 +41,7 @@ Status sizes_over(LocalTransport transport, const Settings& settings, floors::Fo
   GODWIT_TRY(const auto function, bundle.function<EchoBytes>("echo_bytes"));
   const auto echo = function.on(target.node());
   for (const std::size_t bytes : kSizes) {
+    if (settings.quick && bytes > kQuickLimit) break;
     floors::UcpAmOptions floor{.tls = tcp ? floors::UcpTls::tcp : floors::UcpTls::posix,
                                .payload_bytes = bytes};
     floor.run.client_core = settings.client_core;
@@ -50,7 +54,7 @@ Status sizes_over(LocalTransport transport, const Settings& settings, floors::Fo
     contest.add_floor(fmt::format("ucp_am {}, {}", tcp ? "tcp" : "posix", size_text(bytes)), floor);
     contest.add(fmt::format("godwit {}, {}", tcp ? "tcp" : "shm", size_text(bytes)),
                 [&] { return time_calls(calls, [&] { return echo(std::span(payload)).get(); }); });
-    const std::size_t least = settings.quick ? 1 : 3;
+    const std::size_t least = settings.quick || bytes >= kLarge ? 1 : 3;
     GODWIT_TRY(std::vector<Row> rows,
                contest.run({.seconds = settings.seconds / 18, .min_rounds = least}));
     rows[1] = beside(rows[1], rows[0], By::p50);

@@ -95,16 +95,14 @@ std::optional<bool> Row::met() const {
 }
 
 Row beside(Row row, const Row& floor, By by, std::optional<Goal> goal) {
-  const auto figure = [by](const floors::Sample& sample) {
-    switch (by) {
-      case By::p50: return sample.p50_us;
-      case By::p99: return sample.p99_us;
-      case By::rate: return sample.rate_per_s;
-    }
-    return 0.0;
-  };
+  const floors::Sample& subject = row.sample;
+  const floors::Sample& base = floor.sample;
   row.floor = floor.name;
-  if (figure(floor.sample) > 0) row.ratio = figure(row.sample) / figure(floor.sample);
+  switch (by) {
+    case By::p50: row.ratio = subject.p50_us / base.p50_us; break;
+    case By::rate: row.ratio = subject.rate_per_s / base.rate_per_s; break;
+    case By::pace: row.ratio = base.p50_us / subject.p50_us; break;
+  }
   row.goal = goal;
   return row;
 }

@@ -28,9 +28,15 @@ struct Row {
   [[nodiscard]] std::optional<bool> met() const;
 };
 
-enum class By : std::uint8_t { p50, p99, rate };
+enum class By : std::uint8_t {
+  p50,
+  rate,
+  // How many times as many calls complete with the same number in flight: floor / subject of p50.
+  // Unlike the rate over wall time it is not moved by the moments a side is off its core.
+  pace,
+};
 
-// Sets a row beside its floor: subject / floor of that figure.
+// Sets a row beside its floor: subject / floor of that figure, if nothing else is said there.
 [[nodiscard]] Row beside(Row row, const Row& floor, By by, std::optional<Goal> goal = {});
 
 struct Table {

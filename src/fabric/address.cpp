@@ -7,7 +7,8 @@
 namespace godwit::fabric {
 namespace {
 
-constexpr std::string_view kForms = "shm:/path/to.sock, tcp:host:port, tcp:[ipv6]:port or sim:number";
+constexpr std::string_view kForms =
+    "shm:/path/to.sock, tcp:host:port, tcp:[ipv6]:port or sim:number";
 
 template <class Integer>
 bool parse_number(std::string_view text, Integer& value) {

@@ -10,8 +10,8 @@
 namespace godwit::fabric {
 
 // Text forms:
-//   shm:/run/user/1000/godwit/n1.sock   a Unix socket on this host; messages go through shared memory
-//   tcp:127.0.0.1:7400                  IPv4, [IPv6] or a host name; port 0 picks a free one
+//   shm:/run/user/1000/godwit/n1.sock   a Unix socket on this host; messages go through shared
+//   memory tcp:127.0.0.1:7400                  IPv4, [IPv6] or a host name; port 0 picks a free one
 //   sim:17                              a node of a simulated world
 struct Address {
   enum class Scheme : std::uint8_t { shm, tcp, sim };

@@ -24,9 +24,9 @@ TEST(Address, PartsAreWhereTheyBelong) {
 }
 
 TEST(Address, WrongTextIsRefusedWithTheFormsThatWork) {
-  for (const char* text : {"", "n1", "udp:1:2", "tcp:host", "tcp::1", "tcp:host:", "tcp:host:65536",
-                           "tcp:host:-1", "tcp:host:1x", "tcp:::1:80", "tcp:a b:1", "shm:",
-                           "shm:relative.sock", "sim:", "sim:x"}) {
+  for (const char* text :
+       {"", "n1", "udp:1:2", "tcp:host", "tcp::1", "tcp:host:", "tcp:host:65536", "tcp:host:-1",
+        "tcp:host:1x", "tcp:::1:80", "tcp:a b:1", "shm:", "shm:relative.sock", "sim:", "sim:x"}) {
     const auto address = Address::parse(text);
     ASSERT_FALSE(address) << text;
     EXPECT_EQ(address.error().code, ErrorCode::bad_address);
@@ -35,8 +35,8 @@ TEST(Address, WrongTextIsRefusedWithTheFormsThatWork) {
 }
 
 TEST(Address, LoopbackIsOnlyWhatThisHostAloneCanReach) {
-  for (const char* text : {"shm:/a", "sim:1", "tcp:127.0.0.1:1", "tcp:127.9.9.9:1", "tcp:[::1]:1",
-                           "tcp:localhost:1"})
+  for (const char* text :
+       {"shm:/a", "sim:1", "tcp:127.0.0.1:1", "tcp:127.9.9.9:1", "tcp:[::1]:1", "tcp:localhost:1"})
     EXPECT_TRUE(Address::parse(text).value().is_loopback()) << text;
   for (const char* text : {"tcp:0.0.0.0:1", "tcp:[::]:1", "tcp:10.0.0.1:1", "tcp:example.org:1",
                            "tcp:127.example.org:1"})

@@ -44,7 +44,9 @@ Reactor::Reactor(Options options, Watches watches, Fd wake)
       wake_(std::move(wake)),
       pool_(options_.offload_threads, options_.name + "-work") {}
 
-Reactor::~Reactor() { stop(); }
+Reactor::~Reactor() {
+  stop();
+}
 
 Status Reactor::start() {
   if (stopping_.load() || started_.exchange(true))
@@ -94,8 +96,7 @@ void Reactor::assert_owner() const noexcept {
 
 Status Reactor::add(Transport& transport) {
   assert_owner();
-  if (transport.wake_fd() >= 0)
-    GODWIT_CHECK(watches_.add(transport.wake_fd(), EPOLLIN, nullptr));
+  if (transport.wake_fd() >= 0) GODWIT_CHECK(watches_.add(transport.wake_fd(), EPOLLIN, nullptr));
   transports_.push_back(&transport);
   return {};
 }
@@ -276,8 +277,8 @@ void Reactor::sleep_in_epoll(Time deadline) {
 
 void Reactor::nap(Duration length) {
   napping_.store(1, std::memory_order_seq_cst);
-  const bool unattended = has_posted_.load(std::memory_order_seq_cst) &&
-                          owner_.load(std::memory_order_seq_cst) == 0;
+  const bool unattended =
+      has_posted_.load(std::memory_order_seq_cst) && owner_.load(std::memory_order_seq_cst) == 0;
   if (!unattended && !stopping_.load(std::memory_order_seq_cst))
     futex_wait(napping_, 1, now() + length);
   napping_.store(0, std::memory_order_seq_cst);

@@ -42,10 +42,10 @@ namespace godwit::fabric {
 class Reactor final : public Scheduler {
  public:
   struct Options {
-    std::string name = "godwit";      // of its threads, for debuggers
-    std::int64_t spin_us = 50;        // polls on for so long after the last event, then sleeps
-    std::uint32_t yield_after = 64;   // idle polls before giving the core to others between polls
-    std::int64_t patrol_us = 500;     // see above
+    std::string name = "godwit";     // of its threads, for debuggers
+    std::int64_t spin_us = 50;       // polls on for so long after the last event, then sleeps
+    std::uint32_t yield_after = 64;  // idle polls before giving the core to others between polls
+    std::int64_t patrol_us = 500;    // see above
     std::size_t offload_threads = 2;
   };
   [[nodiscard]] static Result<std::unique_ptr<Reactor>> create(Options options);
@@ -140,13 +140,13 @@ class Reactor final : public Scheduler {
 
   // Shared.
   alignas(64) std::atomic<bool> has_posted_{false};
-  std::atomic<bool> client_mode_{false};    // threads come and go quickly; written by the owner
+  std::atomic<bool> client_mode_{false};  // threads come and go quickly; written by the owner
   // The thread that sleeps in epoll for everybody; 0: none, or it has been roused.
   std::atomic<std::uintptr_t> in_epoll_{0};
   // Who is really there, roused or not. Never both: a ring must not wake the wrong one.
   std::atomic<bool> client_sentry_{false};
   std::atomic<bool> progress_in_epoll_{false};
-  std::atomic<std::uint32_t> napping_{0};   // the progress thread's futex
+  std::atomic<std::uint32_t> napping_{0};  // the progress thread's futex
   std::atomic<std::uint32_t> sleeping_waiters_{0};
   std::atomic<std::uint32_t> visitors_at_door_{0};  // the progress thread makes way for them
   std::atomic<std::uintptr_t> progress_tag_{0};

@@ -10,7 +10,8 @@ namespace {
 TEST(Timers, RunInOrderOfTimeThenOfAdding) {
   Timers timers;
   std::vector<int> ran;
-  for (const auto& [when, name] : std::vector<std::pair<int, int>>{{30, 3}, {10, 1}, {20, 2}, {10, 4}})
+  for (const auto& [when, name] :
+       std::vector<std::pair<int, int>>{{30, 3}, {10, 1}, {20, 2}, {10, 4}})
     (void)timers.add({when}, [&ran, n = name] { ran.push_back(n); });
   EXPECT_EQ(timers.next_due().ns, 10);
   EXPECT_EQ(timers.run_due({25}), 3U);

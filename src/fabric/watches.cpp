@@ -51,9 +51,9 @@ void Watches::remove(int fd) {
 Status Watches::control(int operation, int fd, std::uint32_t events) {
   epoll_event event{};
   event.events = events;
-  event.data.u64 =
-      static_cast<std::uint64_t>(entries_[static_cast<std::size_t>(fd)].generation) << 32 |
-      static_cast<std::uint32_t>(fd);
+  event.data.u64 = static_cast<std::uint64_t>(entries_[static_cast<std::size_t>(fd)].generation)
+                       << 32 |
+                   static_cast<std::uint32_t>(fd);
   if (::epoll_ctl(epoll_.get(), operation, fd, &event) != 0)
     return fail(ErrorCode::io, "cannot watch descriptor {}: {}", fd, errno_text(errno));
   return {};

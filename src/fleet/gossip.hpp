@@ -91,7 +91,7 @@ class Gossip {
   [[nodiscard]] std::vector<std::byte> greeting() const;
 
   [[nodiscard]] const GossipCounters& counters() const noexcept { return counters_; }
-  // True once another node's table has been merged into ours.
+  // True once our table has been, with what others told us, the same as another node's.
   [[nodiscard]] bool joined() const noexcept { return joined_; }
 
  private:
@@ -131,6 +131,7 @@ class Gossip {
   bool started_ = false;
   bool round_armed_ = false;
   bool push_armed_ = false;
+  bool learned_ = false;
   bool joined_ = false;
   std::uint32_t rounds_ = 0;
   std::uint32_t seed_pause_intervals_ = 1;

@@ -18,7 +18,8 @@ Status Gossip::on_table(NodeId from, Bytes bytes) {
   const Table::Merged merged = table_.merge(message.nodes, message.names);
   counters_.entries_learned += merged.changed.size();
   counters_.entries_refused += merged.refused;
-  joined_ = joined_ || !merged.changed.empty();
+  learned_ = learned_ || !merged.changed.empty();
+  joined_ = joined_ || (learned_ && message.root == table_.digest().root());
   if (message.rumour) {
     for (const std::uint64_t key : merged.changed) heat(key);
   }

@@ -38,7 +38,7 @@ void update(crypto_generichash_state& state, Bytes part) {
 }
 
 Status check_private(int fd, const std::filesystem::path& file) {
-  struct stat info {};
+  struct stat info{};
   if (::fstat(fd, &info) != 0)
     return fail(ErrorCode::io, "cannot examine key file {}: {}", file.string(), errno_text(errno));
   if (!S_ISREG(info.st_mode))
@@ -52,7 +52,9 @@ Status check_private(int fd, const std::filesystem::path& file) {
 
 }  // namespace
 
-FleetKey::~FleetKey() { sodium_memzero(bytes_.data(), bytes_.size()); }
+FleetKey::~FleetKey() {
+  sodium_memzero(bytes_.data(), bytes_.size());
+}
 
 FleetKey FleetKey::generate() {
   FleetKey key;

@@ -31,7 +31,7 @@ class KeyFile : public ::testing::Test {
 TEST_F(KeyFile, SavedKeyLoadsAgainAndIsPrivate) {
   const FleetKey key = FleetKey::generate();
   ASSERT_TRUE(key.save(file()));
-  struct stat info {};
+  struct stat info{};
   ASSERT_EQ(::stat(file().c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777U, 0600U);
   const auto loaded = FleetKey::load(file());

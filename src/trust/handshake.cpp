@@ -32,9 +32,7 @@ std::string answer_content(const ProofFrame& frame) {
 }  // namespace
 
 Handshake::Handshake(Options options, bool is_client)
-    : options_(std::move(options)),
-      open_fleet_(FleetKey::open_fleet()),
-      is_client_(is_client) {}
+    : options_(std::move(options)), open_fleet_(FleetKey::open_fleet()), is_client_(is_client) {}
 
 Handshake Handshake::as_client(Options options, std::string hello) {
   Handshake handshake(std::move(options), true);
@@ -42,7 +40,9 @@ Handshake Handshake::as_client(Options options, std::string hello) {
   return handshake;
 }
 
-Handshake Handshake::as_server(Options options) { return {std::move(options), false}; }
+Handshake Handshake::as_server(Options options) {
+  return {std::move(options), false};
+}
 
 const FleetKey& Handshake::key() const {
   return options_.key != nullptr ? *options_.key : open_fleet_;
@@ -57,10 +57,14 @@ std::string Handshake::offer() {
 
 Result<Handshake::Step> Handshake::receive(Bytes frame) {
   Result<Step> step = fail(ErrorCode::handshake_failed, "the handshake is over; no frame expected");
-  if (is_client_ && state_ == State::offered) step = take_challenge(frame);
-  else if (is_client_ && state_ == State::challenged) step = take_answer(frame);
-  else if (!is_client_ && state_ == State::start) step = take_offer(frame);
-  else if (!is_client_ && state_ == State::challenged) step = take_proof(frame);
+  if (is_client_ && state_ == State::offered)
+    step = take_challenge(frame);
+  else if (is_client_ && state_ == State::challenged)
+    step = take_answer(frame);
+  else if (!is_client_ && state_ == State::start)
+    step = take_offer(frame);
+  else if (!is_client_ && state_ == State::challenged)
+    step = take_proof(frame);
   if (!step) state_ = State::failed;
   return step;
 }
@@ -98,8 +102,8 @@ Result<Handshake::Step> Handshake::take_challenge(Bytes bytes) {
                 kMaxHelloSize);
   version_ = frame.version;
   challenge_ = text_of(bytes);
-  const Tag proof = key().tag(kClientProof, {bytes_of(offer_), bytes_of(challenge_),
-                                             bytes_of(hello_)});
+  const Tag proof =
+      key().tag(kClientProof, {bytes_of(offer_), bytes_of(challenge_), bytes_of(hello_)});
   proof_ = encode_proof({proof, {}, hello_});
   state_ = State::challenged;
   return Step{Next::send, proof_};
@@ -107,8 +111,8 @@ Result<Handshake::Step> Handshake::take_challenge(Bytes bytes) {
 
 Result<Handshake::Step> Handshake::take_proof(Bytes bytes) {
   GODWIT_TRY(const ProofFrame frame, decode_proof(bytes));
-  const Tag expected = key().tag(kClientProof, {bytes_of(offer_), bytes_of(challenge_),
-                                                bytes_of(frame.hello)});
+  const Tag expected =
+      key().tag(kClientProof, {bytes_of(offer_), bytes_of(challenge_), bytes_of(frame.hello)});
   if (!equal_in_constant_time(expected, frame.proof))
     return fail(ErrorCode::unauthorised,
                 "the client does not hold this fleet's key; give both the same key");
@@ -144,7 +148,9 @@ Result<Handshake::Step> Handshake::take_answer(Bytes bytes) {
   return Step{Next::complete, {}};
 }
 
-std::string Handshake::error_frame(const Error& error) { return encode_error(error); }
+std::string Handshake::error_frame(const Error& error) {
+  return encode_error(error);
+}
 
 std::uint64_t Handshake::link_token() const {
   const Tag tag = key().tag(kLinkToken, {bytes_of(offer_), bytes_of(challenge_), bytes_of(proof_)});

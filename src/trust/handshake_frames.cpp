@@ -26,7 +26,9 @@ std::string begin(Type type) {
   return out;
 }
 
-void put_bytes(std::string& out, Bytes bytes) { out.append(text_of(bytes)); }
+void put_bytes(std::string& out, Bytes bytes) {
+  out.append(text_of(bytes));
+}
 
 void put_features(std::string& out, const std::vector<std::string>& features) {
   const std::size_t count = std::min(features.size(), kMaxFeatures);

@@ -27,8 +27,8 @@ class HandshakeTest : public ::testing::Test {
 };
 
 TEST_F(HandshakeTest, BothSidesLearnTheOthersHelloAndAgreeOnToken) {
-  for (const FleetKey* key : {static_cast<const FleetKey*>(&key_),
-                              static_cast<const FleetKey*>(nullptr)}) {
+  for (const FleetKey* key :
+       {static_cast<const FleetKey*>(&key_), static_cast<const FleetKey*>(nullptr)}) {
     Handshake c = client(key, {"a", "b"});
     Handshake s = server(key, {"b", "c"});
     const auto proved = s.receive(bytes_of(proof_of(c, s)));

@@ -14,9 +14,9 @@ LinkAcceptor::LinkAcceptor(Reactor& reactor, Options options, Answer answer, OnL
 
 LinkAcceptor::~LinkAcceptor() = default;
 
-Result<std::unique_ptr<LinkAcceptor>> LinkAcceptor::listen(Reactor& reactor,
-                                                           const Address& address, Options options,
-                                                           Answer answer, OnLink on_link) {
+Result<std::unique_ptr<LinkAcceptor>> LinkAcceptor::listen(Reactor& reactor, const Address& address,
+                                                           Options options, Answer answer,
+                                                           OnLink on_link) {
   if (options.setup.key == nullptr && !address.is_loopback())
     return fail(ErrorCode::unauthorised,
                 "refusing to listen at {} without a fleet key, since other hosts can reach it; "
@@ -25,10 +25,10 @@ Result<std::unique_ptr<LinkAcceptor>> LinkAcceptor::listen(Reactor& reactor,
   std::unique_ptr<LinkAcceptor> acceptor(
       new LinkAcceptor(reactor, std::move(options), std::move(answer), std::move(on_link)));
   GODWIT_TRY(acceptor->listener_,
-             ControlListener::listen(reactor, address,
-                                     [self = acceptor.get()](std::unique_ptr<ControlSocket> socket) {
-                                       self->accept(std::move(socket));
-                                     }));
+             ControlListener::listen(
+                 reactor, address, [self = acceptor.get()](std::unique_ptr<ControlSocket> socket) {
+                   self->accept(std::move(socket));
+                 }));
   return acceptor;
 }
 
@@ -40,12 +40,11 @@ void LinkAcceptor::accept(std::unique_ptr<ControlSocket> socket) {
   const std::uint64_t serial = next_serial_++;
   LinkSetup::Options setup = options_.setup;
   if (options_.hello) setup.self = options_.hello();
-  pending_.emplace(serial, LinkSetup::as_server(
-                               reactor_, std::move(socket), std::move(setup),
-                               [this](Established& link) { return answer_(link); },
-                               [this, serial](Result<Established> link) {
-                                 settle(serial, std::move(link));
-                               }));
+  pending_.emplace(
+      serial, LinkSetup::as_server(
+                  reactor_, std::move(socket), std::move(setup),
+                  [this](Established& link) { return answer_(link); },
+                  [this, serial](Result<Established> link) { settle(serial, std::move(link)); }));
 }
 
 void LinkAcceptor::settle(std::uint64_t serial, Result<Established> link) {

@@ -34,13 +34,13 @@ Result<std::vector<SocketAddress>> resolve_tcp(const Address& address, bool nume
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_NUMERICSERV | (numeric_only ? AI_NUMERICHOST : 0);
   addrinfo* found = nullptr;
-  const int rc = ::getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints,
-                               &found);
+  const int rc =
+      ::getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &found);
   if (rc == EAI_NONAME && numeric_only)
     return fail(ErrorCode::bad_address, "'{}' is not a numeric address", address.host);
   if (rc != 0)
-    return fail(ErrorCode::unreachable, "cannot resolve host '{}': {}; check the name", address.host,
-                ::gai_strerror(rc));
+    return fail(ErrorCode::unreachable, "cannot resolve host '{}': {}; check the name",
+                address.host, ::gai_strerror(rc));
   std::vector<SocketAddress> results;
   for (const addrinfo* info = found; info != nullptr; info = info->ai_next) {
     SocketAddress& result = results.emplace_back();

@@ -14,9 +14,7 @@ namespace godwit::fabric {
 struct SocketAddress {
   sockaddr_storage storage{};
   socklen_t size = 0;
-  [[nodiscard]] const sockaddr* get() const {
-    return reinterpret_cast<const sockaddr*>(&storage);
-  }
+  [[nodiscard]] const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
 };
 
 // Longer Unix socket paths do not fit the system's structure.

@@ -56,13 +56,15 @@ LinkSetup::LinkSetup(Reactor& reactor, trust::Handshake handshake, Options optio
       options_(std::move(options)),
       done_(std::move(done)) {}
 
-LinkSetup::~LinkSetup() { reactor_.cancel(timeout_timer_); }
+LinkSetup::~LinkSetup() {
+  reactor_.cancel(timeout_timer_);
+}
 
 Result<std::unique_ptr<LinkSetup>> LinkSetup::as_client(Reactor& reactor, const Address& to,
                                                         Options options, SetupPayload mine,
                                                         Done done) {
-  auto handshake = trust::Handshake::as_client(handshake_options(options),
-                                               encode(options.self, mine.data));
+  auto handshake =
+      trust::Handshake::as_client(handshake_options(options), encode(options.self, mine.data));
   std::unique_ptr<LinkSetup> setup(
       new LinkSetup(reactor, std::move(handshake), std::move(options), std::move(done)));
   setup->mine_ = std::move(mine);

@@ -122,8 +122,8 @@ TEST_F(LinkSetupTest, EveryLinkHasItsOwnToken) {
 
 TEST_F(LinkSetupTest, WrongKeyGetsAnErrorThatSaysSoAndNothingElse) {
   serve(address(), &key_);
-  for (const trust::FleetKey* key :
-       {static_cast<const trust::FleetKey*>(&other_key_), static_cast<const trust::FleetKey*>(nullptr)}) {
+  for (const trust::FleetKey* key : {static_cast<const trust::FleetKey*>(&other_key_),
+                                     static_cast<const trust::FleetKey*>(nullptr)}) {
     connected_.reset();
     connect(key);
     ASSERT_TRUE(until([&] { return connected_.has_value(); }));
@@ -182,8 +182,9 @@ TEST_F(LinkSetupTest, SilentServerTimesOut) {
   ASSERT_EQ(::listen(listener.get(), 1), 0);
   LinkSetup::Options options;
   options.timeout = milliseconds(50);
-  auto setup = LinkSetup::as_client(*reactor_, address(), std::move(options), {},
-                                    [&](Result<Established> link) { connected_.emplace(std::move(link)); });
+  auto setup =
+      LinkSetup::as_client(*reactor_, address(), std::move(options), {},
+                           [&](Result<Established> link) { connected_.emplace(std::move(link)); });
   ASSERT_TRUE(setup);
   ASSERT_TRUE(until([&] { return connected_.has_value(); }));
   ASSERT_FALSE(*connected_);

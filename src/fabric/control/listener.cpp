@@ -30,10 +30,10 @@ constexpr int kLockAttempts = 1000;  // of a millisecond each
 constexpr Duration kRetryAccept = std::chrono::milliseconds(50);
 
 Status cannot_listen(const Address& address, int error) {
-  const auto code = error == EADDRINUSE                      ? ErrorCode::address_in_use
-                    : error == EACCES || error == EPERM      ? ErrorCode::permission
+  const auto code = error == EADDRINUSE                         ? ErrorCode::address_in_use
+                    : error == EACCES || error == EPERM         ? ErrorCode::permission
                     : error == EADDRNOTAVAIL || error == ENOENT ? ErrorCode::bad_address
-                                                             : ErrorCode::io;
+                                                                : ErrorCode::io;
   return fail(code, "cannot listen at {}: {}{}", address.to_string(), errno_text(error),
               error == EADDRINUSE ? "; choose another address or stop the other process"
               : error == ENOENT   ? "; create the directory first"
@@ -70,7 +70,7 @@ Result<Fd> lock_path_of(const Address& address) {
 Status bind_unix(int fd, const Address& address, const SocketAddress& name) {
   if (::bind(fd, name.get(), name.size) == 0) return {};
   if (errno != EADDRINUSE) return cannot_listen(address, errno);
-  struct stat info {};
+  struct stat info{};
   if (::lstat(address.host.c_str(), &info) == 0 && !S_ISSOCK(info.st_mode))
     return fail(ErrorCode::address_in_use,
                 "cannot listen at {}: a file that is not a socket is there; remove or rename it",
@@ -124,7 +124,7 @@ Status ControlListener::bind_path() {
   GODWIT_CHECK(bind_unix(fd_.get(), address_, name));
   // Between bind() and listen() the socket refuses connections and would look stale.
   if (::listen(fd_.get(), kBacklog) != 0) return cannot_listen(address_, errno);
-  struct stat info {};
+  struct stat info{};
   if (::stat(address_.host.c_str(), &info) == 0) inode_ = info.st_ino;
   return {};
 }
@@ -144,7 +144,7 @@ Status ControlListener::bind_port() {
 ControlListener::~ControlListener() {
   reactor_.cancel(resume_timer_);
   reactor_.unwatch(fd_.get());
-  struct stat info {};
+  struct stat info{};
   if (inode_ != 0 && ::stat(address_.host.c_str(), &info) == 0 && info.st_ino == inode_)
     ::unlink(address_.host.c_str());
 }

@@ -24,8 +24,8 @@ constexpr std::uint32_t kLengthMask = 0xFF'FFFF;
 constexpr std::size_t kMaxWaitingFds = 2 * ControlSocket::kMaxFdsPerFrame;
 
 std::string frame_of(Bytes body, std::size_t fd_count) {
-  const auto word = static_cast<std::uint32_t>(body.size()) |
-                    static_cast<std::uint32_t>(fd_count) << 24;
+  const auto word = static_cast<std::uint32_t>(body.size()) | static_cast<std::uint32_t>(fd_count)
+                                                                  << 24;
   std::string bytes(reinterpret_cast<const char*>(&word), sizeof word);
   bytes.append(text_of(body));
   return bytes;
@@ -48,8 +48,7 @@ ControlSocket::~ControlSocket() {
 Result<std::unique_ptr<ControlSocket>> ControlSocket::connect(Reactor& reactor,
                                                               const Address& address,
                                                               ControlEvents& events) {
-  std::unique_ptr<ControlSocket> socket(
-      new ControlSocket(reactor, address.to_string(), &events));
+  std::unique_ptr<ControlSocket> socket(new ControlSocket(reactor, address.to_string(), &events));
   if (address.scheme == Address::Scheme::shm) {
     GODWIT_TRY(socket->addresses_.emplace_back(), unix_address(address));
     socket->try_next_address();
@@ -64,8 +63,7 @@ Result<std::unique_ptr<ControlSocket>> ControlSocket::connect(Reactor& reactor,
 Result<std::unique_ptr<ControlSocket>> ControlSocket::adopt(Reactor& reactor, Fd fd,
                                                             std::string peer_name,
                                                             ControlEvents* events) {
-  std::unique_ptr<ControlSocket> socket(
-      new ControlSocket(reactor, std::move(peer_name), events));
+  std::unique_ptr<ControlSocket> socket(new ControlSocket(reactor, std::move(peer_name), events));
   ::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) | O_NONBLOCK);
   socket->is_unix_ = is_unix_socket(fd.get());
   socket->fd_ = std::move(fd);
@@ -178,8 +176,7 @@ void ControlSocket::enqueue(Outgoing outgoing) {
   queued_bytes_ += outgoing.bytes.size();
   outgoing_.push_back(std::move(outgoing));
   if (queued_bytes_ > kMaxQueuedBytes) {
-    end({ErrorCode::link_lost,
-         fmt::format("{} does not take its control messages", peer_name_)});
+    end({ErrorCode::link_lost, fmt::format("{} does not take its control messages", peer_name_)});
     return;
   }
   if (state_ == State::open) flush();
@@ -253,8 +250,7 @@ void ControlSocket::read_some() {
 // Returns an errno value; received = 0 without one means the peer closed.
 int ControlSocket::receive_bytes(std::size_t& received) {
   if (input_size_ == kLargestInputSize) return EMSGSIZE;  // nobody takes the frames
-  if (input_size_ == input_.size())
-    input_.resize(std::min(2 * input_.size(), kLargestInputSize));
+  if (input_size_ == input_.size()) input_.resize(std::min(2 * input_.size(), kLargestInputSize));
   const MutableBytes room = std::span(input_).subspan(input_size_);
   const int error = receive_with_fds(fd_.get(), room, input_fds_, received);
   if (error == 0) input_size_ += received;
@@ -291,8 +287,8 @@ bool ControlSocket::deliver_frame() {
   std::vector<Fd> fds(std::make_move_iterator(first), std::make_move_iterator(last));
   input_fds_.erase(first, last);
   // The handler may destroy this socket or be replaced: the frame must not live in either.
-  const std::vector<std::byte> frame(input_.begin() + kWordSize,
-                                     input_.begin() + static_cast<std::ptrdiff_t>(kWordSize + size));
+  const std::vector<std::byte> frame(
+      input_.begin() + kWordSize, input_.begin() + static_cast<std::ptrdiff_t>(kWordSize + size));
   input_size_ -= kWordSize + size;
   std::memmove(input_.data(), input_.data() + kWordSize + size, input_size_);
   if (size == 0) return true;
@@ -327,8 +323,8 @@ void ControlSocket::beat() {
   if (state_ != State::open) return;
   // A ping that could not be sent counts as sent for the schedule, or the timer would spin.
   const Time send_at = std::max(last_sent_ + heartbeat_.interval, now + heartbeat_.interval / 4);
-  beat_timer_ = reactor_.post_at(std::min(send_at, last_heard_ + heartbeat_.silence),
-                                 [this] { beat(); });
+  beat_timer_ =
+      reactor_.post_at(std::min(send_at, last_heard_ + heartbeat_.silence), [this] { beat(); });
 }
 
 void ControlSocket::close() {

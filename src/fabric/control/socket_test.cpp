@@ -176,8 +176,7 @@ TEST_F(ControlSocketTest, SilentPeerIsDeadWithinTheSilenceAndABeatingOneIsNot) {
 }
 
 TEST_F(ControlSocketTest, UnreachableAddressesSayWhatToCheck) {
-  for (const Address& address :
-       {path("nobody.sock"), Address::parse("tcp:127.0.0.1:1").value()}) {
+  for (const Address& address : {path("nobody.sock"), Address::parse("tcp:127.0.0.1:1").value()}) {
     Recorder events;
     auto socket = ControlSocket::connect(*reactor_, address, events);
     ASSERT_TRUE(socket);
@@ -244,8 +243,8 @@ TEST_F(ControlSocketTest, UnusableListenAddressesAreToldApart) {
   EXPECT_EQ(code(path(std::string(120, 'x'))), ErrorCode::bad_address);
   EXPECT_EQ(code(path("missing/n.sock")), ErrorCode::bad_address);
   EXPECT_EQ(code(Address::parse("sim:1").value()), ErrorCode::bad_address);
-  auto taken = ControlListener::listen(*reactor_, Address::parse("tcp:127.0.0.1:0").value(),
-                                       [](auto) {});
+  auto taken =
+      ControlListener::listen(*reactor_, Address::parse("tcp:127.0.0.1:0").value(), [](auto) {});
   EXPECT_EQ(code((*taken)->address()), ErrorCode::address_in_use);
 }
 

@@ -80,8 +80,8 @@ struct alignas(64) Flag {
 };
 
 void measure_flag(std::size_t rounds) {
-  auto* flags = static_cast<Flag*>(::mmap(nullptr, kPageSize, PROT_READ | PROT_WRITE,
-                                          MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  auto* flags = static_cast<Flag*>(
+      ::mmap(nullptr, kPageSize, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   std::vector<double> samples;
   {
     const Child echo([flags](const auto& ready) {
@@ -254,8 +254,8 @@ class Bench {
                static_cast<double>(rounds_) / us_since(start));
   }
   static void bandwidth(ShmTransport& transport, Echo& client) {
-    for (const std::size_t size : {std::size_t{64} << 10, std::size_t{1} << 20,
-                                   std::size_t{64} << 20}) {
+    for (const std::size_t size :
+         {std::size_t{64} << 10, std::size_t{1} << 20, std::size_t{64} << 20}) {
       const std::vector<std::byte> body(size, std::byte{1});
       const Bytes part(body);
       double best = 1e30;

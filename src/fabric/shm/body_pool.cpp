@@ -50,7 +50,9 @@ std::unique_ptr<BodyPool::Block> BodyPool::map(std::size_t size) {
   return block;
 }
 
-void BodyPool::unmap(const Block& block) noexcept { ::munmap(block.mapping, block.mapping_size); }
+void BodyPool::unmap(const Block& block) noexcept {
+  ::munmap(block.mapping, block.mapping_size);
+}
 
 // The smallest that fits, unless it would waste more than half of itself.
 std::unique_ptr<BodyPool::Block> BodyPool::take(std::size_t size) {

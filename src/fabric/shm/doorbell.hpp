@@ -11,8 +11,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "fabric/fence.hpp"
 #include "fabric/fd.hpp"
+#include "fabric/fence.hpp"
 #include "fabric/shm/layout.hpp"
 #include "fabric/shm/memory.hpp"
 #include "godwit/error.hpp"

@@ -35,8 +35,9 @@ class HostilePeer {
   void connect(Peer& server, const Address& address, SetupPayload payload) {
     link_.reset();
     std::optional<Result<Established>> result;
-    auto setup = LinkSetup::as_client(*reactor_, address, {}, std::move(payload),
-                                      [&](Result<Established> link) { result.emplace(std::move(link)); });
+    auto setup =
+        LinkSetup::as_client(*reactor_, address, {}, std::move(payload),
+                             [&](Result<Established> link) { result.emplace(std::move(link)); });
     ASSERT_TRUE(setup);
     ASSERT_TRUE(until({&server}, [&] {
       reactor_->run_once();
@@ -86,8 +87,7 @@ class HostilePeerTest : public ::testing::Test {
     server_.ups.clear();
     server_.downs.clear();
     HostilePeer hostile;
-    ASSERT_NO_FATAL_FAILURE(
-        hostile.connect(server_, directory_.socket(), hostile.good_payload()));
+    ASSERT_NO_FATAL_FAILURE(hostile.connect(server_, directory_.socket(), hostile.good_payload()));
     if (prepare) prepare(hostile);
     for (auto [offset, word] : words) hostile.publish(word, offset);
     ASSERT_TRUE(until({&server_}, [&] { return !server_.downs.empty(); }));
@@ -97,8 +97,8 @@ class HostilePeerTest : public ::testing::Test {
     server_.ups.clear();
     Peer client;
     ASSERT_TRUE(client.transport->connect(directory_.socket()));
-    ASSERT_TRUE(until({&client, &server_},
-                      [&] { return !client.ups.empty() && !server_.ups.empty(); }));
+    ASSERT_TRUE(
+        until({&client, &server_}, [&] { return !client.ups.empty() && !server_.ups.empty(); }));
     server_.received.clear();
     ASSERT_EQ(client.send(client.ups[0], 5, pattern(10, 1)), Sent::now);
     ASSERT_TRUE(until({&client, &server_}, [&] { return !server_.received.empty(); }));
@@ -169,8 +169,7 @@ TEST_F(HostilePeerTest, RandomRecordsNeverDoMoreThanEndTheLink) {
     server_.ups.clear();
     server_.downs.clear();
     HostilePeer hostile;
-    ASSERT_NO_FATAL_FAILURE(
-        hostile.connect(server_, directory_.socket(), hostile.good_payload()));
+    ASSERT_NO_FATAL_FAILURE(hostile.connect(server_, directory_.socket(), hostile.good_payload()));
     for (std::size_t offset = 0; offset < kMinRingSize; offset += 8) {
       const std::uint64_t noise = random();
       std::memcpy(hostile.record(offset), &noise, 8);

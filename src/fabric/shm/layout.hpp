@@ -35,7 +35,7 @@ static_assert(sizeof(RingHeader) <= kPageSize);
 // A process tells its peers how to reach it. Written by that process alone, rarely; its peers map
 // it read-only.
 struct alignas(kLineSize) DoorState {
-  std::atomic<std::uint64_t> asleep;             // odd: ring the eventfd, once per value
+  std::atomic<std::uint64_t> asleep;            // odd: ring the eventfd, once per value
   std::atomic<std::uint64_t> cold[kLinkWords];  // bit set: mark the link in DoorReady
 };
 static_assert(sizeof(DoorState) == kLineSize);
@@ -72,8 +72,8 @@ struct RecordWord {
   std::uint8_t stream = 0;
 
   [[nodiscard]] constexpr std::uint64_t pack() const noexcept {
-    return size | static_cast<std::uint64_t>(kind) << 32 | static_cast<std::uint64_t>(stream) << 40 |
-           kMark << 48;
+    return size | static_cast<std::uint64_t>(kind) << 32 |
+           static_cast<std::uint64_t>(stream) << 40 | kMark << 48;
   }
   // False: no word of ours.
   [[nodiscard]] static constexpr bool unpack(std::uint64_t packed, RecordWord& word) noexcept {

@@ -52,7 +52,7 @@ class Link final : public ControlEvents {
   bool unfenced = false;  // notified without a fence since the last one
   bool sending = false;   // in the transport's list of links with a non-empty outbox
   std::uint16_t slot;
-  std::uint32_t max_body = 0;       // of one record, in this process's ring
+  std::uint32_t max_body = 0;        // of one record, in this process's ring
   std::uint64_t active_at_poll = 0;  // when a hot link last had something
   RingConsumer in;
   RingProducer out;

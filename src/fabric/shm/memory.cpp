@@ -58,7 +58,7 @@ Status forbid_new_writers(int fd) {
 
 Status check_memory(int fd, std::size_t size) {
   const int seals = ::fcntl(fd, F_GET_SEALS);
-  struct stat info {};
+  struct stat info{};
   if (seals < 0 || (seals & kFixedSize) != kFixedSize || ::fstat(fd, &info) != 0 ||
       info.st_size != static_cast<off_t>(size))
     return fail(ErrorCode::protocol_violation,

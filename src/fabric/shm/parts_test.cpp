@@ -115,7 +115,9 @@ TEST(BodyPool, UsesMemoryAgainAndKeepsNoMoreThanItsLimit) {
   EXPECT_EQ(pool->allocate(3 << 20).data(), first);
   EXPECT_NE(pool->allocate(64 << 20).data(), first);
   EXPECT_LE(pool->kept(), 8U << 20);
-  { const Buffer a = pool->allocate(6 << 20), b = pool->allocate(6 << 20); }
+  {
+    const Buffer a = pool->allocate(6 << 20), b = pool->allocate(6 << 20);
+  }
   EXPECT_LE(pool->kept(), 8U << 20);
 }
 

@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "base/bytes.hpp"
-#include "fabric/fence.hpp"
 #include "fabric/fd.hpp"
+#include "fabric/fence.hpp"
 #include "fabric/shm/copy.hpp"
 #include "fabric/shm/layout.hpp"
 #include "fabric/shm/memory.hpp"

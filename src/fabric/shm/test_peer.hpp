@@ -79,7 +79,9 @@ class Peer final : public TransportEvents {
       on_message_hook(link, message);
       return;
     }
-    received.push_back({link, message.header(), {message.body().begin(), message.body().end()},
+    received.push_back({link,
+                        message.header(),
+                        {message.body().begin(), message.body().end()},
                         message.body_discarded()});
   }
   void on_sent(LinkId, std::uint64_t tag) override { sent.push_back(tag); }

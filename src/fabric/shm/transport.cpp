@@ -52,8 +52,7 @@ Result<std::unique_ptr<ShmTransport>> ShmTransport::create(Reactor& reactor,
       new ShmTransport(reactor, events, std::move(options), std::move(doorbell)));
   if (transport->scratch_.empty())
     return fail(ErrorCode::out_of_memory, "no memory for a shm transport");
-  GODWIT_CHECK(
-      reactor.watch(transport->doorbell_.event().get(), EPOLLIN | EPOLLET, *transport));
+  GODWIT_CHECK(reactor.watch(transport->doorbell_.event().get(), EPOLLIN | EPOLLET, *transport));
   return transport;
 }
 
@@ -87,15 +86,15 @@ Result<Address> ShmTransport::listen(const Address& address) {
   options.setup.timeout = options_.handshake_timeout;
   options.hello = options_.hello;
   options.max_pending = options_.max_pending_handshakes;
-  GODWIT_TRY(acceptor_,
-             LinkAcceptor::listen(
-                 reactor_, address, std::move(options),
-                 [this](Established& established) { return answer(established); },
-                 [this](Established established) {
-                   const auto reservation = std::static_pointer_cast<Reservation>(established.context);
-                   Link* link = find(reservation->id);
-                   if (link != nullptr) bring_up(*link, std::move(established));
-                 }));
+  GODWIT_TRY(acceptor_, LinkAcceptor::listen(
+                            reactor_, address, std::move(options),
+                            [this](Established& established) { return answer(established); },
+                            [this](Established established) {
+                              const auto reservation =
+                                  std::static_pointer_cast<Reservation>(established.context);
+                              Link* link = find(reservation->id);
+                              if (link != nullptr) bring_up(*link, std::move(established));
+                            }));
   return acceptor_->address();
 }
 
@@ -122,8 +121,10 @@ Result<LinkId> ShmTransport::connect(const Address& address) {
 Result<Link*> ShmTransport::add_link() {
   const auto free = std::find(links_.begin(), links_.end(), nullptr);
   if (free == links_.end())
-    return fail(ErrorCode::resource_exhausted, "this process has {} links already, the most one "
-                "shm transport carries; close some", kMaxLinks);
+    return fail(ErrorCode::resource_exhausted,
+                "this process has {} links already, the most one "
+                "shm transport carries; close some",
+                kMaxLinks);
   const auto slot = static_cast<std::uint16_t>(free - links_.begin());
   const LinkId id = make_link_id(Address::Scheme::shm, next_serial_++, slot);
   std::unique_ptr<Link> link(new Link(*this, slot, id, options_.ring_size, inbound_, *body_pool_));
@@ -197,8 +198,7 @@ void ShmTransport::close(LinkId id) {
     go_down(*link, {ErrorCode::none, "the link was closed before it was made"});
     return;
   }
-  if (link->state == Link::State::ending)
-    go_down(*link, {ErrorCode::none, "the link was closed"});
+  if (link->state == Link::State::ending) go_down(*link, {ErrorCode::none, "the link was closed"});
   if (link->state != Link::State::up) return;
   link->state = Link::State::closing;
   start_sending(*link);

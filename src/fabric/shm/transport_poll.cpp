@@ -88,9 +88,7 @@ std::size_t ShmTransport::deliver_events() {
         link->announced = true;
         events_.on_up(event.link, event.peer);
         break;
-      case Event::Kind::sent:
-        events_.on_sent(event.link, event.tag);
-        break;
+      case Event::Kind::sent: events_.on_sent(event.link, event.tag); break;
       case Event::Kind::down:
         remove(*link);
         events_.on_down(event.link, event.why);

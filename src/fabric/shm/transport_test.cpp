@@ -17,8 +17,8 @@ class ShmTransportTest : public ::testing::Test {
     address_ = server.transport->listen(directory_.socket()).value();
     const auto link = client.transport->connect(address_);
     ASSERT_TRUE(link);
-    ASSERT_TRUE(until({&client, &server},
-                      [&] { return !client.ups.empty() && !server.ups.empty(); }));
+    ASSERT_TRUE(
+        until({&client, &server}, [&] { return !client.ups.empty() && !server.ups.empty(); }));
     ASSERT_EQ(client.ups.front(), *link);
   }
   ScratchDirectory directory_;
@@ -41,10 +41,28 @@ TEST_F(ShmTransportTest, MessagesOfEverySizeArriveIntactInBothDirections) {
   Peer client;
   link_up(client, server);
   std::uint64_t id = 0;
-  for (const std::size_t size :
-       {0UL, 1UL, 8UL, 31UL, 32UL, 33UL, 64UL, 95UL, 96UL, 97UL, 1000UL, 4096UL, kSmallLimit - 1,
-        kSmallLimit, kSmallLimit + 1, 32736UL, 32737UL, 65536UL, 100'000UL, 1UL << 20, 3'333'333UL,
-        64UL << 20}) {
+  for (const std::size_t size : {0UL,
+                                 1UL,
+                                 8UL,
+                                 31UL,
+                                 32UL,
+                                 33UL,
+                                 64UL,
+                                 95UL,
+                                 96UL,
+                                 97UL,
+                                 1000UL,
+                                 4096UL,
+                                 kSmallLimit - 1,
+                                 kSmallLimit,
+                                 kSmallLimit + 1,
+                                 32736UL,
+                                 32737UL,
+                                 65536UL,
+                                 100'000UL,
+                                 1UL << 20,
+                                 3'333'333UL,
+                                 64UL << 20}) {
     const auto body = pattern(size, ++id);
     for (auto [from, to] : {std::pair{&client, &server}, std::pair{&server, &client}}) {
       to->received.clear();
@@ -142,9 +160,8 @@ TEST_F(ShmTransportTest, MoreStreamsThanSlotsShareTheLink) {
   for (std::uint64_t id = 0; id < 50; ++id) bodies.push_back(pattern(50'000 + id * 1000, id));
   for (std::uint64_t id = 0; id < 50; ++id)
     ASSERT_EQ(client.send(client.ups[0], id, bodies[id]), Sent::later);
-  ASSERT_TRUE(until({&client, &server}, [&] {
-    return server.received.size() == 50 && client.sent.size() == 50;
-  }));
+  ASSERT_TRUE(until({&client, &server},
+                    [&] { return server.received.size() == 50 && client.sent.size() == 50; }));
   for (const auto& message : server.received)
     EXPECT_TRUE(message.body == bodies[message.header.id]);
 }
@@ -174,8 +191,8 @@ TEST_F(ShmTransportTest, CloseDeliversWhatWasSentBeforeAndEndsBothSidesOnce) {
   client.transport->close(client.ups[0]);
   EXPECT_EQ(client.send(client.ups[0], 3, {}), Sent::down);
   EXPECT_TRUE(client.downs.empty()) << "never from inside close()";
-  ASSERT_TRUE(until({&client, &server},
-                    [&] { return !client.downs.empty() && !server.downs.empty(); }));
+  ASSERT_TRUE(
+      until({&client, &server}, [&] { return !client.downs.empty() && !server.downs.empty(); }));
   EXPECT_EQ(server.received.size(), 2U);
   EXPECT_EQ(client.downs[0].second.code, ErrorCode::none);
   EXPECT_EQ(server.downs[0].second.code, ErrorCode::none);
