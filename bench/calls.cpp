@@ -46,21 +46,20 @@ Result<floors::Sample> time_threads(const Calls& calls, std::size_t threads,
   std::vector<Status> ended(threads);
   const auto work = [&](std::size_t thread) -> Status {
     const Block block{thread};
+    std::uint64_t sent_ns = floors::now_ns();
     for (std::uint64_t& time_ns : times_ns[thread]) {
-      const std::uint64_t sent_ns = floors::now_ns();
       GODWIT_CHECK(check(echo(block).get()));
-      time_ns = floors::now_ns() - sent_ns;
+      const std::uint64_t answered_ns = floors::now_ns();
+      time_ns = answered_ns - sent_ns;
+      sent_ns = answered_ns;
     }
     return {};
   };
   const std::uint64_t begin_ns = floors::now_ns();
   std::vector<std::thread> running;
-  if (threads == 1 && ::getenv("HB_MAIN"))
-    ended[0] = work(0);
-  else
-    for (std::size_t i = 0; i < threads; ++i) {
-      running.emplace_back([&, i] { ended[i] = work(i); });
-    }
+  for (std::size_t i = 0; i < threads; ++i) {
+    running.emplace_back([&, i] { ended[i] = work(i); });
+  }
   for (std::thread& thread : running) thread.join();
   const std::uint64_t wall_ns = floors::now_ns() - begin_ns;
   floors::RoundTrips times(threads * each);

@@ -82,17 +82,25 @@ Status run(const Request& request) {
   const Machine machine = describe_machine();
   print_heading(machine, request);
   std::vector<Table> tables;
+  Status failed;
   for (const Suite& suite : kSuites) {
     if (!request.wants(suite.name)) continue;
-    GODWIT_TRY(const Table table, suite.run(request.settings, floors));
-    fmt::print("\n{}{}: {}\n\n{}", request.markdown ? "## " : "", table.suite, table.title,
-               to_text(table));
+    auto table = suite.run(request.settings, floors);
+    if (!table) {
+      // The others still have something to say; the exit status tells that this one did not.
+      failed = fail(table.error().code, "{}: {}", suite.name, table.error().message);
+      fmt::print("\n{}{}: not measured: {}\n", request.markdown ? "## " : "", suite.name,
+                 table.error().message);
+      continue;
+    }
+    fmt::print("\n{}{}: {}\n\n{}", request.markdown ? "## " : "", table->suite, table->title,
+               to_text(*table));
     std::fflush(stdout);
-    tables.push_back(table);
+    tables.push_back(*std::move(table));
   }
   GODWIT_CHECK(write_json(request, machine, tables));
   fmt::print("\nAll rows are in {}.\n", request.json_file);
-  return {};
+  return failed;
 }
 
 int run_main(int argc, char** argv) {

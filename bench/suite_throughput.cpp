@@ -20,7 +20,7 @@ Result<std::vector<Row>> pipelined_over(LocalTransport transport, const Settings
   floors::RunOptions run;
   run.client_core = settings.client_core;
   run.server_core = settings.node_core;
-  run.rounds = (settings.quick ? 20'000 : 100'000) / (tcp ? 4 : 1);
+  run.rounds = (settings.quick ? 10'000 : 20'000) / (tcp ? 4 : 1);
   const auto floor = [&](floors::UcpTls tls) {
     return floors::UcpAmOptions{.run = run, .tls = tls, .window = kWindow};
   };
@@ -69,12 +69,16 @@ Result<Table> run_threads(const Settings& settings, floors::ForkServer& floors) 
   const auto echo = function.on(target.node());
   const Calls calls{.rounds = settings.quick ? std::size_t{8'000} : std::size_t{40'000}};
   Contest contest(floors);
+  floors::SharedFlagOptions flag;
+  flag.run.client_core = settings.client_core;
+  flag.run.server_core = settings.node_core;
+  contest.add_floor("flag in shared memory", flag);
   for (const std::size_t threads : {1, 2, 4}) {
     contest.add(fmt::format("godwit shm, {} client thread{}", threads, threads > 1 ? "s" : ""),
                 [&, threads] { return time_threads(calls, threads, echo); });
   }
   GODWIT_TRY(std::vector<Row> rows, contest.run({.seconds = settings.seconds / 2}));
-  for (std::size_t i = 1; i < rows.size(); ++i) rows[i] = beside(rows[i], rows[0], By::rate);
+  for (std::size_t i = 2; i < rows.size(); ++i) rows[i] = beside(rows[i], rows[1], By::rate);
   return Table{.suite = "threads",
                .title = "Calls of 64 B from threads that share one connection, one in flight each",
                .rows = std::move(rows),

@@ -135,7 +135,8 @@ Ended serve(const SettingFlags& flags) {
     }
   }
   if (!node) {
-    log.error("the node does not start: {}", node.error().message);
+    // On standard error main() says it.
+    if (!settings.log_file.empty()) log.error("the node does not start: {}", node.error().message);
     const bool setting = node.error().code == ErrorCode::invalid_argument;
     return tl::unexpected(setting ? Failed(Exit::usage, std::move(node).error())
                                   : Failed(std::move(node).error()));

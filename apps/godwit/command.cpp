@@ -25,7 +25,8 @@ CLI::App& add_command(CLI::App& parent, const CommandText& text) {
       parent.get_parent() == nullptr ? "godwit" : "godwit " + parent.get_name();
   command.formatter(std::make_shared<HelpFormatter>(
       fmt::format("Usage: {} {} {}\n", path, text.name, text.usage)));
-  std::string footer = "Examples:";
+  std::string footer(text.details);
+  footer += text.details.empty() ? "Examples:" : "\n\nExamples:";
   for (std::string_view rest = text.examples; !rest.empty();) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
     footer += fmt::format("\n  $ {}", line);

@@ -24,9 +24,10 @@ struct Invocation {
 
 struct CommandText {
   std::string_view name;
-  std::string_view usage;  // after "godwit NAME"
-  std::string_view summary;
-  std::string_view examples;  // lines, each a command
+  std::string_view usage;         // after "godwit NAME"
+  std::string_view summary;       // one line
+  std::string_view examples;      // lines, each a command
+  std::string_view details = {};  // what else to know; lines of text
 };
 // A subcommand with that help.
 CLI::App& add_command(CLI::App& parent, const CommandText& text);

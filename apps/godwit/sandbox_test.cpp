@@ -111,6 +111,8 @@ Sandbox::Sandbox() {
   for (const char* variable : {"GODWIT_CONFIG", "GODWIT_KEY_FILE", "GODWIT_NAME"}) {
     ::unsetenv(variable);
   }
+  // Detached nodes become ours to wait for: not every system's first process does that.
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
   guard_ = ::fork();
@@ -125,6 +127,8 @@ Sandbox::Sandbox() {
 Sandbox::~Sandbox() {
   ::close(guard_pipe_);
   ::waitpid(guard_, nullptr, 0);
+  while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+  }
 }
 
 std::string Sandbox::write(const std::string& name, const std::string& content) const {

@@ -69,9 +69,9 @@ typedef struct godwit_outcome {
 } godwit_outcome;
 
 /* New code for build(): LLVM IR as text, or bitcode, that defines `function` with C linkage.
- * Parameters follow the signature: scalars by value, str/bytes/span as (const void*, uint64_t count),
- * a plain struct by pointer. A scalar result is returned; a plain struct result is written through
- * a leading pointer parameter. */
+ * Parameters follow the signature: scalars by value, str/bytes/span as (const void*, uint64_t
+ * count), a plain struct by pointer. A scalar result is returned; a plain struct result is written
+ * through a leading pointer parameter. */
 typedef struct godwit_build_v1 {
   const void* ir;
   size_t ir_size;
@@ -147,8 +147,8 @@ typedef struct godwit_export_v1 {
 } godwit_export_v1;
 
 enum {
-  GODWIT_EXPORT_INLINE = 1,     /* short and never blocking: runs on the polling thread */
-  GODWIT_EXPORT_IDEMPOTENT = 2  /* may run again if its node is lost */
+  GODWIT_EXPORT_INLINE = 1,    /* short and never blocking: runs on the polling thread */
+  GODWIT_EXPORT_IDEMPOTENT = 2 /* may run again if its node is lost */
 };
 
 #ifdef __cplusplus

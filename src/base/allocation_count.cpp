@@ -10,7 +10,9 @@ namespace {
 std::atomic<std::uint64_t> count{0};
 }  // namespace
 
-std::uint64_t allocation_count() noexcept { return count.load(std::memory_order_relaxed); }
+std::uint64_t allocation_count() noexcept {
+  return count.load(std::memory_order_relaxed);
+}
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 namespace {
@@ -37,16 +39,28 @@ void* counted_or_throw(std::size_t size, std::size_t alignment) {
 using godwit::counted;
 using godwit::counted_or_throw;
 
-void* operator new(std::size_t size) { return counted_or_throw(size, 1); }
+void* operator new(std::size_t size) {
+  return counted_or_throw(size, 1);
+}
 void* operator new(std::size_t size, std::align_val_t alignment) {
   return counted_or_throw(size, static_cast<std::size_t>(alignment));
 }
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return counted(size, 1); }
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  return counted(size, 1);
+}
 void* operator new(std::size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
   return counted(size, static_cast<std::size_t>(alignment));
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::align_val_t) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
+  std::free(memory);
+}
 #endif

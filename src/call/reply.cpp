@@ -16,7 +16,7 @@ void keep_text(OutgoingCall& call, Bytes text) {
     call.result = call.large_result.view();
     return;
   }
-  std::memcpy(call.inline_result.data(), text.data(), text.size());
+  if (!text.empty()) std::memcpy(call.inline_result.data(), text.data(), text.size());
   call.result = {call.inline_result.data(), text.size()};
 }
 

@@ -38,10 +38,10 @@ enum class Tier : std::uint8_t {
 [[nodiscard]] std::string_view to_string(Tier tier) noexcept;
 
 struct LoadRequest {
-  ContentId slice;                  // identity of `code`, already verified
-  Bytes code;                       // borrowed during load()
-  std::string name;                 // for people, debuggers and profilers
-  std::vector<std::string> needs;   // shared libraries by soname, e.g. "libz.so.1"
+  ContentId slice;                 // identity of `code`, already verified
+  Bytes code;                      // borrowed during load()
+  std::string name;                // for people, debuggers and profilers
+  std::vector<std::string> needs;  // shared libraries by soname, e.g. "libz.so.1"
   Tier tier = Tier::native;
 };
 

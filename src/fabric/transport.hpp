@@ -26,7 +26,7 @@ namespace godwit::fabric {
 // What two processes tell each other while a link is made. `blob` belongs to the layers above:
 // the transport carries it and looks at none of it.
 struct Hello {
-  NodeId node;   // for a client: a random id of its own
+  NodeId node;  // for a client: a random id of its own
   Epoch epoch;
   std::string blob;
 };

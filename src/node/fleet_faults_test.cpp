@@ -162,7 +162,7 @@ TEST(FleetFaults, AnIdleNodeUsesUnderOnePercentOfACore) {
   eventually([&] { return steady_clock::now() > settled; });
   const double before = cpu_seconds(children[0]) + cpu_seconds(children[1]);
   const auto until = steady_clock::now() + seconds(4);
-  std::this_thread::sleep_until(until);  // idleness is measured over time, there is no condition
+  std::this_thread::sleep_until(until);  // tidy: allow sleep, because idling is what is measured
   const double used = cpu_seconds(children[0]) + cpu_seconds(children[1]) - before;
   EXPECT_LT(used / 2 / 4, 0.01);
 }

@@ -108,8 +108,10 @@ std::optional<std::string> run_caught(void (*work)(void*), void* argument) {
 
 }  // namespace
 
-// Nothing with a destructor lives across sigsetjmp() here, and nothing is changed after it.
-std::optional<std::string> run_guarded(void (*work)(void*), void* argument) {
+// Nothing with a destructor lives across sigsetjmp() here, and nothing is changed after it. Address
+// sanitizing is off: after the jump out of a signal handler it may take this frame for a dead one.
+__attribute__((no_sanitize("address"))) std::optional<std::string> run_guarded(void (*work)(void*),
+                                                                               void* argument) {
   install_handlers();
   static thread_local const SignalStack stack;
   sigjmp_buf* const outer = recovery;

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -108,7 +109,9 @@ inline bool until(std::vector<Peer*> peers, const std::function<bool()>& conditi
                   std::chrono::milliseconds limit = std::chrono::milliseconds(20'000)) {
   const Time deadline = peers.front()->reactor->now() + limit;
   while (!condition()) {
-    for (Peer* peer : peers) peer->reactor->run_once();
+    std::size_t work = 0;
+    for (Peer* peer : peers) work += peer->reactor->run_once();
+    if (work == 0) std::this_thread::yield();  // to the other process
     if (peers.front()->reactor->now() >= deadline) return condition();
   }
   return true;

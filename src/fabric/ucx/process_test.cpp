@@ -1,5 +1,6 @@
 // The same transport between processes, and what happens when one is killed.
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -60,7 +61,7 @@ class EchoProcess {
       (void)peer.transport->send(link, message.header(), {&part, 1}, 0);
     };
     for (;;) {
-      if (peer.reactor->run_once() == 0) ::usleep(50);
+      if (peer.reactor->run_once() == 0) ::sched_yield();
     }
   }
 

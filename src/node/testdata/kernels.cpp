@@ -21,13 +21,19 @@ struct Point {
 };
 GODWIT_STRUCT(Point, x, y);
 
-std::uint64_t add(godwit::Here&, std::uint64_t a, std::uint64_t b) { return a + b; }
+std::uint64_t add(godwit::Here&, std::uint64_t a, std::uint64_t b) {
+  return a + b;
+}
 GODWIT_EXPORT(add, inline_);
 
-std::uint64_t add_on_pool(godwit::Here&, std::uint64_t a, std::uint64_t b) { return a + b; }
+std::uint64_t add_on_pool(godwit::Here&, std::uint64_t a, std::uint64_t b) {
+  return a + b;
+}
 GODWIT_EXPORT(add_on_pool);
 
-std::uint64_t add_again(godwit::Here&, std::uint64_t a, std::uint64_t b) { return a + b; }
+std::uint64_t add_again(godwit::Here&, std::uint64_t a, std::uint64_t b) {
+  return a + b;
+}
 GODWIT_EXPORT(add_again, idempotent);
 
 double norm(godwit::Here&, std::span<const double> x) {
@@ -35,7 +41,9 @@ double norm(godwit::Here&, std::span<const double> x) {
 }
 GODWIT_EXPORT(norm);
 
-std::string greet(godwit::Here&, std::string_view who) { return "hello, " + std::string(who); }
+std::string greet(godwit::Here&, std::string_view who) {
+  return "hello, " + std::string(who);
+}
 GODWIT_EXPORT(greet);
 
 std::vector<double> doubled(godwit::Here&, std::span<const double> x) {
@@ -62,7 +70,9 @@ std::optional<std::tuple<std::string, double>> best(godwit::Here&,
 }
 GODWIT_EXPORT(best);
 
-Point mirrored(godwit::Here&, Point p) { return {-p.x, -p.y}; }
+Point mirrored(godwit::Here&, Point p) {
+  return {-p.x, -p.y};
+}
 GODWIT_EXPORT(mirrored);
 
 void nothing(godwit::Here&) {}
@@ -122,10 +132,15 @@ GODWIT_EXPORT(too_many);
 
 // New code, made where it is needed: a polynomial with its coefficients compiled in.
 double build_and_call(godwit::Here& here, double a, double b, double x) {
-  const std::string ir = "define double @poly(double %x) {\n"
-                         "  %ax = fmul double %x, " + std::to_string(a) + "\n"
-                         "  %y = fadd double %ax, " + std::to_string(b) + "\n"
-                         "  ret double %y\n}\n";
+  const std::string ir =
+      "define double @poly(double %x) {\n"
+      "  %ax = fmul double %x, " +
+      std::to_string(a) +
+      "\n"
+      "  %y = fadd double %ax, " +
+      std::to_string(b) +
+      "\n"
+      "  ret double %y\n}\n";
   const godwit::BuiltCode code =
       here.build({.ir = ir, .function = "poly", .signature = "(f64) -> f64"});
   std::vector<godwit::Node> nodes(64);
@@ -135,7 +150,9 @@ double build_and_call(godwit::Here& here, double a, double b, double x) {
 GODWIT_EXPORT(build_and_call);
 
 std::uint64_t calls_so_far = 0;
-std::uint64_t tick(godwit::Here&) { return ++calls_so_far; }
+std::uint64_t tick(godwit::Here&) {
+  return ++calls_so_far;
+}
 GODWIT_EXPORT(tick, inline_);
 
 }  // namespace kernels
