@@ -225,6 +225,8 @@ TEST_F(CliFleet, NodesTalkOverTcpIfAsked) {
 }
 
 TEST_F(CliFleet, AFleetThatCannotStartLeavesNothing) {
+  expect(sandbox_.run({"up", "2", "--key-file", sandbox_.file("none.key")}), Exit::bad_file,
+         "none.key");
   expect(sandbox_.run({"up", "2", "--", "--no-such-setting", "1"}), Exit::unreachable,
          "--no-such-setting");
   EXPECT_TRUE(std::filesystem::is_empty(sandbox_.path() / "run"));
@@ -240,6 +242,19 @@ TEST_F(CliFleet, WhatAKilledFleetLeftDoesNotKeepTheNextFromStarting) {
   ASSERT_TRUE(eventually(
       [&] { return sandbox_.run({"ls"}).errors.find("have all ended") != std::string::npos; }));
   up({"1"});
+  EXPECT_EQ(sandbox_.run({"down"}).output, "1 node down\n");
+}
+
+TEST_F(CliFleet, ADamagedListOfNodesIsNotThrownAway) {
+  up({"1", "--json"});
+  const std::filesystem::path list = sandbox_.path() / "run/fleets/default/fleet.toml";
+  const std::filesystem::path copy = sandbox_.path() / "copy";
+  std::filesystem::copy_file(list, copy);
+  std::ofstream(list) << "nodes = [[[";
+  expect(sandbox_.run({"up", "1"}), Exit::bad_file, "is damaged");
+  expect(sandbox_.run({"down"}), Exit::bad_file, "is damaged");
+  EXPECT_TRUE(identify(pid_of("n0"))) << "ended all the same";
+  std::filesystem::rename(copy, list);
   EXPECT_EQ(sandbox_.run({"down"}).output, "1 node down\n");
 }
 

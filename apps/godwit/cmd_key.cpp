@@ -39,11 +39,11 @@ void add_key(CLI::App& root, Invocation& invocation) {
   CLI::App& command =
       add_command(root, {.name = "key",
                          .usage = "new|check FILE",
-                         .summary = "Make or check a fleet key, without which a node talks to its "
-                                    "own host only",
+                         .summary = "Make or check the key that makes processes one fleet",
                          .examples = "godwit key new fleet.key\n"
                                      "godwit key check fleet.key\n"
-                                     "godwit node --key-file fleet.key --listen tcp:0.0.0.0:7400"});
+                                     "godwit node --key-file fleet.key --listen tcp:0.0.0.0:7400",
+                         .details = "A node without a key talks to its own host only."});
   command.require_subcommand(1);
   add(command, invocation,
       {.name = "new",

@@ -156,13 +156,16 @@ Ended serve(const SettingFlags& flags) {
 
 void add_node(CLI::App& root, Invocation& invocation) {
   CLI::App& command = add_command(
-      root, {.name = "node",
-             .usage = "[--config FILE] [SETTINGS]",
-             .summary = "Run a node in the foreground, until SIGTERM or Ctrl-C. Says \"ready NAME "
-                        "ADDRESS...\" on standard output once it serves",
-             .examples = "godwit node --name a --listen tcp:127.0.0.1:7400\n"
-                         "godwit node --name b --join tcp:127.0.0.1:7400 --listen tcp:127.0.0.1:0\n"
-                         "godwit node --config node.toml"});
+      root,
+      {.name = "node",
+       .usage = "[--config FILE] [SETTINGS]",
+       .summary = "Run a node in the foreground, until SIGTERM or Ctrl-C",
+       .examples = "godwit node --name a --listen tcp:127.0.0.1:7400\n"
+                   "godwit node --name b --join tcp:127.0.0.1:7400 --listen tcp:127.0.0.1:0\n"
+                   "godwit node --config node.toml",
+       .details = "Says \"ready NAME ADDRESS...\" on standard output once it serves.\n"
+                  "Each setting may also stand in a TOML file (spin_us = 0) or in the environment\n"
+                  "(GODWIT_SPIN_US=0); a flag wins over the environment, and that over the file."});
   const auto flags = std::make_shared<SettingFlags>(command);
   command.callback(
       [&invocation, flags] { invocation.command = [flags] { return serve(*flags); }; });

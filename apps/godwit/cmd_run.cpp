@@ -22,6 +22,17 @@ using std::chrono::steady_clock;
 
 constexpr std::size_t kMaxRepeat = 10'000'000;  // each leaves a time in memory
 
+constexpr std::string_view kDetails =
+    "Arguments are read by the function's signature (`godwit inspect` shows it):\n"
+    "  numbers and bool    42, -3, 0xff, 2.5, inf, true\n"
+    "  str                 as it is; inside other values quoted as in JSON\n"
+    "  bytes               as they are; hex:00ff; @path for a file's content\n"
+    "  span, list, array   [1, 2, 3]; of plain elements also @path\n"
+    "  map, struct         {key: value}\n"
+    "  opt                 null, or the value\n"
+    "A source is compiled for the machines it will run on and kept nowhere. Ctrl-C cancels the "
+    "call.";
+
 struct RunOptions {
   std::string file;
   std::string function;
@@ -233,13 +244,12 @@ void add_run(CLI::App& root, Invocation& invocation) {
       root,
       {.name = "run",
        .usage = "FILE FUNCTION [ARGUMENTS...] --on NODE|all|INDEX [OPTIONS] [-- ARGUMENTS...]",
-       .summary = "Call a function of a bundle, or of a source compiled on the fly, on nodes of "
-                  "a fleet. Arguments are read by the function's signature: numbers, text, "
-                  "[1, 2], {x: 1}, null, @file",
+       .summary = "Call a function of a bundle, or of a source, on nodes of a fleet",
        .examples = "godwit run kernels.gdw chase 0 1000 --on n2\n"
                    "godwit run kernels.cpp norm '[3, 4]' --on all --json\n"
                    "godwit run kernels.gdw scale 2.5 --on n0 -- -inf\n"
-                   "godwit run kernels.gdw norm @samples.bin --on 0 --repeat 1000"});
+                   "godwit run kernels.gdw norm @samples.bin --on 0 --repeat 1000",
+       .details = kDetails});
   const auto options = std::make_shared<RunOptions>();
   command.allow_extras();
   command.add_option("FILE", options->file, "A bundle (.gdw), or a source (.c, .cc, .cpp, .cxx)")

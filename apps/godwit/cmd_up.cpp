@@ -11,6 +11,7 @@
 #include "fleet_folder.hpp"
 #include "json.hpp"
 #include "node/places.hpp"
+#include "trust/fleet_key.hpp"
 
 namespace godwit::cli {
 namespace {
@@ -124,17 +125,21 @@ void print(const UpOptions& options, const Starting& fleet, bool json) {
 }
 
 Ended up(UpOptions options, const Invocation& invocation) {
+  if (!options.key_file.empty()) {
+    options.key_file = std::filesystem::absolute(options.key_file).string();
+    GODWIT_CHECK(trust::FleetKey::load(options.key_file));
+  }
   GODWIT_TRY(FleetFolder folder, FleetFolder::open(options.fleet));
-  if (const auto old = read_fleet(options.fleet); old && old->any_running()) {
+  const auto old = read_fleet(options.fleet);
+  if (old && old->any_running()) {
     return fail(ErrorCode::already_exists,
                 "the fleet '{}' is up with {} nodes; end it with `godwit down` first, or start "
                 "another one with --fleet NAME",
                 options.fleet, old->nodes.size());
   }
+  // Nothing there is as good as ended; a list that cannot be read may name nodes that run.
+  if (!old && old.error().exit != Exit::unreachable) return tl::unexpected(old.error());
   folder.clear();
-  if (!options.key_file.empty()) {
-    options.key_file = std::filesystem::absolute(options.key_file).string();
-  }
   Starting fleet(options, invocation.words, std::move(folder));
   GODWIT_CHECK(fleet.run());
   ConnectOptions client;

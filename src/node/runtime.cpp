@@ -216,7 +216,8 @@ std::string Runtime::name_of(NodeId node) const {
   return to_hex(node.value);
 }
 
-// Shared memory first, where the node's socket is on this host; then the network.
+// In the order the node prefers, which is the order it was told to listen in; a Unix socket counts
+// only where its file is on this host.
 Result<call::Dialer::Dialled> Runtime::dial(NodeId node, unsigned attempt) {
   const auto record = directory_->node(node);
   if (!record) {
@@ -230,9 +231,6 @@ Result<call::Dialer::Dialled> Runtime::dial(NodeId node, unsigned attempt) {
     if (shm && ::access(address->host.c_str(), F_OK) != 0) continue;
     usable.push_back(*address);
   }
-  std::stable_partition(usable.begin(), usable.end(), [](const fabric::Address& address) {
-    return address.scheme == fabric::Address::Scheme::shm;
-  });
   if (attempt >= usable.size()) {
     return fail(ErrorCode::not_found, "{} has no {}address this process can reach ({})",
                 record->name.empty() ? to_hex(node.value) : "node '" + record->name + "'",

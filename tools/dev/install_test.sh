@@ -18,7 +18,7 @@ use_with_find_package() {
     cat "$folder.log" >&2
     return 1
   }
-  "$folder/stranger"
+  GODWIT="$(install_prefix)/bin/godwit" "$folder/stranger" "$folder/kernels.gdw"
 }
 
 use_with_pkg_config() {
@@ -28,5 +28,7 @@ use_with_pkg_config() {
   # shellcheck disable=SC2086
   g++ -std=c++20 tests/install/stranger.cpp $flags \
     -Wl,-rpath,"$(dirname "$(dirname "$config")")" -o build/test/install/by_pkg_config
-  build/test/install/by_pkg_config
+  "$(install_prefix)/bin/godwit" cc tests/install/kernels.cpp -o build/test/install/kernels.gdw
+  GODWIT="$(install_prefix)/bin/godwit" build/test/install/by_pkg_config \
+    build/test/install/kernels.gdw
 }

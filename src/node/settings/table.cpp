@@ -55,7 +55,9 @@ constexpr Setting kTable[] = {
     {.name = "listen",
      .member = &Settings::listen,
      .value = "ADDRESS",
-     .help = "Where to accept links: shm:PATH, or tcp:HOST:PORT (port 0 picks one)",
+     .help =
+         "Where to accept links, the preferred address first: shm:PATH, or tcp:HOST:PORT (port 0 "
+         "picks one)",
      .standard = "a Unix socket in the runtime directory",
      .check = check_address},
     {.name = "join",

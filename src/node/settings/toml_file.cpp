@@ -76,8 +76,8 @@ Result<std::vector<TomlSetting>> read_toml_settings(const std::string& path) {
     }
     settings.push_back(*std::move(setting));
   }
-  std::stable_sort(settings.begin(), settings.end(),
-                   [](const TomlSetting& a, const TomlSetting& b) { return a.line < b.line; });
+  std::sort(settings.begin(), settings.end(),
+            [](const TomlSetting& a, const TomlSetting& b) { return a.line < b.line; });
   return settings;
 }
 
