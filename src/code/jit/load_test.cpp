@@ -22,7 +22,7 @@ extern "C" __attribute__((visibility("default"))) const char* __asan_default_opt
   return "allocator_may_return_null=1";
 }
 extern "C" __attribute__((visibility("default"))) const char* __tsan_default_options() {
-  return "allocator_may_return_null=1";
+  return "allocator_may_return_null=1:report_mutex_bugs=0";
 }
 #endif
 

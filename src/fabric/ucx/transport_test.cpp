@@ -219,9 +219,9 @@ TEST(UcxTransport, LinksBeyondTheLimitAreRefused) {
 
 TEST(UcxTransport, ASleepingReactorWakesForAMessage) {
   TestPair pair;
-  ASSERT_TRUE(pair.server.reactor->start());
   std::atomic<int> arrived{0};
   pair.server.handler = [&](LinkId, Message&) { ++arrived; };
+  ASSERT_TRUE(pair.server.reactor->start());
   for (int i = 0; i < 20; ++i) {
     // The server has nothing to do, so it sleeps well before the next message.
     const auto quiet_until = std::chrono::steady_clock::now() + std::chrono::milliseconds(5);
