@@ -62,7 +62,7 @@ TEST_F(Cli, HelpListsEveryExitCode) {
 
 TEST_F(Cli, WrongUsageIsToldApartFromEverythingElse) {
   expect(sandbox_.run({"frobnicate"}), Exit::usage, "frobnicate");
-  expect(sandbox_.run({"up"}), Exit::usage, "N is required");
+  expect(sandbox_.run({"up"}), Exit::usage, "N is required; see `godwit help up`");
   expect(sandbox_.run({"up", "0"}), Exit::usage, "");
   expect(sandbox_.run({"ls", "--no-such-flag"}), Exit::usage, "--no-such-flag");
   expect(sandbox_.run({"ls", "--", "word"}), Exit::usage, "nothing is expected after --");
@@ -82,7 +82,7 @@ TEST_F(Cli, ErrorsAreJsonToo) {
 
 TEST_F(Cli, ConfigShowsWhereEachValueCameFrom) {
   const std::string file = sandbox_.write("node.toml", "workers = 3\n");
-  const Ran ran = sandbox_.run({"config", "--config", file, "--credits", "7"});
+  const Ran ran = sandbox_.run({"config", "--config", file, "--credits", "5", "--credits=7"});
   EXPECT_EQ(ran.exit_code, 0);
   EXPECT_THAT(ran.output, HasSubstr("workers            = 3  (file " + file + ", line 1"));
   EXPECT_THAT(ran.output, HasSubstr("credits            = 7  (flag --credits; default: 256)"));

@@ -73,7 +73,10 @@ int run(std::vector<std::string> arguments) {
     root.parse(arguments);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return root.exit(error);
-    return tell(usage(fmt::format("{}; see `godwit help`", error.what())), json);
+    const auto parsed = root.get_subcommands();
+    return tell(usage(fmt::format("{}; see `godwit help{}`", error.what(),
+                                  parsed.empty() ? "" : " " + parsed.front()->get_name())),
+                json);
   }
   if (!invocation.command) return tell(usage("no command; see `godwit help`"), json);
   if (!invocation.words.empty() && !invocation.takes_words) {

@@ -11,12 +11,15 @@ SettingFlags::SettingFlags(CLI::App& command) {
   given_.reserve(settings.size());  // CLI11 keeps references to the texts
   for (const node::SettingDescription& setting : settings) {
     Given& given = given_.emplace_back(Given{setting, {}});
-    command
-        .add_option(setting.flag, given.texts,
-                    fmt::format("{} [{}]", setting.help, setting.standard))
-        ->type_name(std::string(setting.value))
-        ->allow_extra_args(false)
-        ->group("Settings");
+    CLI::Option* option = command
+                              .add_option(setting.flag, given.texts,
+                                          fmt::format("{} [{}]", setting.help, setting.standard))
+                              ->type_name(std::string(setting.value))
+                              ->allow_extra_args(false)
+                              ->group("Settings");
+    // Given twice, the last one holds: whoever starts nodes can append to what is there.
+    if (!setting.is_list)
+      option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   }
 }
 
@@ -25,9 +28,7 @@ tl::expected<node::Configuration, Failed> SettingFlags::load() const {
   sources.file = file_;
   for (const Given& given : given_) {
     if (given.texts.empty()) continue;
-    // Given twice, the last one holds: whoever starts nodes can append to what is there.
-    sources.flags.emplace_back(
-        given.setting.name, given.setting.is_list ? given.texts : std::vector{given.texts.back()});
+    sources.flags.emplace_back(given.setting.name, given.texts);
   }
   auto loaded = node::Configuration::load(sources);
   if (loaded) return *std::move(loaded);
