@@ -38,13 +38,6 @@ Buffer Buffer::adopt(std::byte* data, std::size_t size, void* owner, Release rel
   return buffer;
 }
 
-Buffer::Buffer(Buffer&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)),
-      size_(std::exchange(other.size_, 0)),
-      capacity_(std::exchange(other.capacity_, 0)),
-      owner_(std::exchange(other.owner_, nullptr)),
-      release_(std::exchange(other.release_, nullptr)) {}
-
 Buffer& Buffer::operator=(Buffer&& other) noexcept {
   if (this != &other) {
     reset();
@@ -57,8 +50,8 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
   return *this;
 }
 
-void Buffer::reset() noexcept {
-  if (release_ != nullptr) release_(owner_, data_, capacity_);
+void Buffer::give_back() noexcept {
+  release_(owner_, data_, capacity_);
   data_ = nullptr;
   size_ = 0;
   capacity_ = 0;

@@ -7,6 +7,7 @@
 #include <span>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 namespace godwit {
 
@@ -37,7 +38,12 @@ class Buffer {
   [[nodiscard]] static Buffer copy_of(Bytes bytes) noexcept;
   [[nodiscard]] static Buffer adopt(std::byte* data, std::size_t size, void* owner,
                                     Release release) noexcept;
-  Buffer(Buffer&& other) noexcept;
+  Buffer(Buffer&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)),
+        size_(std::exchange(other.size_, 0)),
+        capacity_(std::exchange(other.capacity_, 0)),
+        owner_(std::exchange(other.owner_, nullptr)),
+        release_(std::exchange(other.release_, nullptr)) {}
   Buffer& operator=(Buffer&& other) noexcept;
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
@@ -51,9 +57,13 @@ class Buffer {
   [[nodiscard]] MutableBytes mutable_view() noexcept { return {data_, size_}; }
   // Shortens the visible range; the memory behind it stays owned. new_size <= size().
   void truncate(std::size_t new_size) noexcept { size_ = new_size; }
-  void reset() noexcept;
+  void reset() noexcept {
+    if (release_ != nullptr) give_back();
+  }
 
  private:
+  void give_back() noexcept;
+
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
   std::size_t capacity_ = 0;

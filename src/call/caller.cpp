@@ -12,9 +12,6 @@ std::uint64_t next_serial() {
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-// What OutgoingCall::continuation holds once the call has ended.
-detail::Continuation* const kEnded = reinterpret_cast<detail::Continuation*>(1);
-
 void deliver_start(Engine& engine, Posted& posted) {
   auto& call = *static_cast<OutgoingCall*>(posted.owner);
   engine.start(call);
@@ -24,6 +21,17 @@ void deliver_start(Engine& engine, Posted& posted) {
 void deliver_cancel(Engine& engine, Posted& posted) {
   auto& call = *static_cast<OutgoingCall*>(posted.owner);
   engine.cancel(call);
+  OutgoingPool::release(call);
+}
+
+void deliver_attach(Engine&, Posted& posted) {
+  auto& call = *static_cast<OutgoingCall*>(posted.owner);
+  detail::Continuation& continuation = *call.attaching;
+  if (call.waiter.done()) {
+    static_cast<Caller*>(call.user)->run(continuation);
+  } else {
+    call.continuation = &continuation;
+  }
   OutgoingPool::release(call);
 }
 
@@ -65,20 +73,21 @@ bool Caller::wait(OutgoingCall& call, Time deadline) {
 
 void Caller::ended(OutgoingCall& call) {
   auto& caller = *static_cast<Caller*>(call.user);
-  detail::Continuation* next = call.continuation.exchange(kEnded, std::memory_order_acq_rel);
-  // The last touch of the call: its owner may recycle it as soon as this is seen.
-  OutgoingPool::add_reference(call);
+  detail::Continuation* next = call.continuation;
   call.waiter.complete();
-  OutgoingPool::release(call);
   if (next != nullptr) caller.run(*next);
 }
 
+// Whether the call has ended already is for the owning thread to say: that keeps the end of a call
+// nobody attached to free of it.
 void Caller::attach(OutgoingCall& call, detail::Continuation& continuation) {
-  detail::Continuation* none = nullptr;
-  if (call.continuation.compare_exchange_strong(none, &continuation, std::memory_order_acq_rel)) {
-    return;
-  }
-  run(continuation);
+  if (call.waiter.done()) return run(continuation);
+  OutgoingPool::add_reference(call);
+  call.attaching = &continuation;
+  call.attach_post.owner = &call;
+  call.attach_post.deliver = &deliver_attach;
+  if (reactor_.try_run_as_owner([&] { deliver_attach(engine_, call.attach_post); })) return;
+  engine_.post(call.attach_post);
 }
 
 struct Caller::ContinuationJob : Executor::Job {

@@ -169,6 +169,9 @@ class Engine final : public code::StoreEvents {
   void wait_for_link(Peer& peer, OutgoingCall& call);
   void pump(Peer& peer);
   void send_call(LinkState& link, OutgoingCall& call);
+  void send_named(LinkState& link, OutgoingCall& call, wire::Header header);
+  void send_parts(LinkState& link, OutgoingCall& call, const wire::Header& header,
+                  std::span<const Bytes> parts, Buffer kept_extension);
   void arm_deadlines();
   void deadlines_due();
 
@@ -264,7 +267,8 @@ class Engine final : public code::StoreEvents {
   Stats stats_;
 
   std::vector<std::unique_ptr<Port>> ports_;
-  std::unordered_map<NodeId, std::unique_ptr<Peer>> peers_;
+  std::unordered_map<NodeId, std::unique_ptr<Peer>> peers_;  // never removed from
+  Peer* latest_peer_ = nullptr;
 
   OutgoingPool outgoing_pool_;
   std::vector<OutgoingCall*> live_;  // by OutgoingCall::index; null when not in the engine

@@ -23,11 +23,13 @@ constexpr std::uint32_t kMaxCredits = 65536;  // whatever a peer claims to grant
 }  // namespace
 
 Peer& Engine::peer_of(NodeId node) {
+  if (latest_peer_ != nullptr && latest_peer_->id == node) return *latest_peer_;
   auto& peer = peers_[node];
   if (peer == nullptr) {
     peer = std::make_unique<Peer>();
     peer->id = node;
   }
+  latest_peer_ = peer.get();
   return *peer;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,81 +30,117 @@ struct OutgoingTag;
 class OutgoingPool;
 
 // Between acquire() and Engine::start() the caller's thread fills in the request; from then until
-// on_end the engine's owning thread has it; afterwards the caller reads the outcome. Two references
-// at most: the caller's, and the engine's from start() to the end.
-struct OutgoingCall : DeadlineHook, ListHook<OutgoingTag> {
+// on_end the engine's owning thread has it; afterwards the caller reads the outcome. References:
+// the caller's, the engine's from start() until on_end has returned, and one for each post under
+// way.
+struct alignas(64) OutgoingCall : DeadlineHook, ListHook<OutgoingTag> {
   static constexpr std::size_t kInlineBytes = 512;
   static constexpr std::size_t kMaxParts = 8;
 
   enum class State : std::uint8_t { idle, waiting, sent, ended };
 
+  // What every call touches comes first and close together: with a window of them in flight, the
+  // cache lines of a call are most of what it costs.
+
   // --- The request ---
   NodeId node;
   FunctionRef* function = nullptr;  // kept alive by the engine's table of functions
-  std::array<Bytes, kMaxParts> parts;
-  std::size_t part_count = 0;
-  // Where the caller may put arguments; parts point here or at memory the caller lends until the
-  // end.
-  alignas(16) std::array<std::byte, kInlineBytes> inline_arguments;
-  Buffer spilled_arguments;
-  wire::TravelExtension travel;
-  bool has_travel = false;
-  bool is_hop = false;  // moves a travelling call on; ends when the receiver has taken it over
   // Called by the owning thread once the outcome stands and the parts are the caller's again; must
   // not block, nor end other calls.
   void (*on_end)(OutgoingCall& call) = nullptr;
   void* user = nullptr;
-  // For on_end to publish, and the caller to wait on, whichever it uses.
-  fabric::Waiter waiter;
-  std::atomic<std::uint32_t> done{0};
-  std::atomic<detail::Continuation*> continuation{nullptr};
-  std::atomic<bool> cancelling{false};
-  bool lent = false;  // some part is the caller's memory, not ours
-
   // What is left until the deadline while the call is fresh; spares send_call() the clock.
   Duration time_left{};
+  // For on_end to publish, and the caller to wait on.
+  fabric::Waiter waiter;
 
   // --- The engine's ---
-  State state = State::idle;
-  std::uint32_t index = 0;
   std::uint64_t id = 0;
   LinkState* link = nullptr;
+  std::atomic<std::uint32_t> references{0};
+  std::uint32_t index = 0;
+  State state = State::idle;
   bool sent_by_token = false;
   bool lost_once = false;
   bool borrowed = false;  // a transport still reads the parts; on_end waits for it
-  Time retry_until;
-  Posted start_post;
-  Posted cancel_post;
-  std::atomic<std::uint32_t> references{0};
+
+  // --- The request, flags ---
+  bool has_travel = false;
+  bool is_hop = false;  // moves a travelling call on; ends when the receiver has taken it over
+  bool lent = false;    // some part is the caller's memory, not ours
+  std::atomic<bool> cancelling{false};
 
   // --- The outcome, readable after on_end ---
   wire::OutcomeWord outcome;
-  Bytes result;  // the result blob, or the failure's message; points at one of the next two
-  alignas(16) std::array<std::byte, kInlineBytes> inline_result;
-  Buffer large_result;
+  Bytes result;  // the result blob, or the failure's message: in inline_result or large_result
 
-  OutgoingPool* pool = nullptr;
+  // --- The arguments ---
+  // Parts point into inline_arguments or spilled_arguments, or at memory the caller lends until the
+  // end.
+  std::size_t part_count = 0;
+  std::array<Bytes, kMaxParts> parts;
+  alignas(64) std::array<std::byte, kInlineBytes> inline_arguments;
+  alignas(64) std::array<std::byte, kInlineBytes> inline_result;
+
+  // --- What few calls need ---
+  Buffer spilled_arguments;
+  Buffer large_result;
+  detail::Continuation* continuation = nullptr;  // the owning thread's
+  detail::Continuation* attaching = nullptr;     // on its way there, by attach_post
+  std::atomic<std::uint32_t> done{0};            // for on_end to publish, instead of the waiter
+  Time retry_until;
+  class OutgoingShelf* shelf = nullptr;
+  wire::TravelExtension travel;
+  Posted start_post;
+  Posted cancel_post;
+  Posted attach_post;
 };
 
-// Any thread acquires and releases; the mutex is held for a few instructions.
+// Where the calls of one pool are stored. Threads keep a few at hand each (see outgoing.cpp), so
+// that one which makes calls again and again takes no lock.
+class OutgoingShelf {
+ public:
+  static constexpr std::size_t kChunk = 64;
+
+  // Fills `calls` as far as the limit on calls allows; returns how many it filled.
+  std::size_t take(std::span<OutgoingCall*> calls);
+  void give_back(std::span<OutgoingCall* const> calls) noexcept;
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<OutgoingCall[]>> chunks_;
+  std::vector<OutgoingCall*> free_;
+};
+
+// Any thread.
 class OutgoingPool {
  public:
   // At most this many calls exist at a time; acquire() returns null beyond.
   static constexpr std::size_t kMaxCalls = std::size_t{1} << 20;
 
+  OutgoingPool() : shelf_(std::make_shared<OutgoingShelf>()) {}
+
   [[nodiscard]] OutgoingCall* acquire();
+  // By somebody who has a reference. A count of one can only be the asker's own: nobody else could
+  // change it, and the two below need no atomic exchange then.
   static void add_reference(OutgoingCall& call) noexcept {
-    call.references.fetch_add(1, std::memory_order_relaxed);
+    if (call.references.load(std::memory_order_relaxed) == 1) {
+      call.references.store(2, std::memory_order_relaxed);
+    } else {
+      call.references.fetch_add(1, std::memory_order_relaxed);
+    }
   }
-  static void release(OutgoingCall& call) noexcept;
+  static void release(OutgoingCall& call) noexcept {
+    if (call.references.load(std::memory_order_acquire) == 1 ||
+        call.references.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      recycle(call);
+    }
+  }
 
  private:
-  static constexpr std::size_t kChunk = 64;
-  void recycle(OutgoingCall& call) noexcept;
+  static void recycle(OutgoingCall& call) noexcept;
 
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<OutgoingCall[]>> chunks_;
-  std::vector<OutgoingCall*> free_;
+  std::shared_ptr<OutgoingShelf> shelf_;
 };
 
 }  // namespace godwit::call

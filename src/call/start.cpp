@@ -83,38 +83,49 @@ void Engine::send_call(LinkState& link, OutgoingCall& call) {
   const Duration fresh = std::exchange(call.time_left, {});
   header.aux = in_ms(fresh.count() != 0 ? fresh : call.deadline - scheduler_.now());
 
-  wire::ExtensionWriter extension;
-  if (token == 0) {
-    wire::CodeExtension code;
-    code.function = function.function;
-    code.bundle = function.bundle;
-    extension.add(code);
-  }
-  if (call.has_travel) extension.add(call.travel);
-  header.extension_size = static_cast<std::uint16_t>(extension.view().size());
-
-  std::array<Bytes, OutgoingCall::kMaxParts + 1> parts;
-  std::size_t count = 0;
-  if (header.extension_size > 0) parts[count++] = extension.view();
-  for (std::size_t i = 0; i < call.part_count; ++i) parts[count++] = call.parts[i];
-
-  // Borrowed parts must outlive the stack; a large message therefore brings its extension along.
-  std::size_t bytes = 0;
-  for (std::size_t i = 0; i < count; ++i) bytes += parts[i].size();
-  Buffer kept_extension;
-  fabric::Transport& transport = link.port->transport();
-  if (header.extension_size > 0 && bytes > transport.small_limit()) {
-    kept_extension = Buffer::copy_of(extension.view());
-    parts[0] = kept_extension.view();
-  }
-
   --link.credits;
   call.state = OutgoingCall::State::sent;
   call.sent_by_token = token != 0;
   call.link = &link;
   link.sent.push_back(call);
+  if (token != 0 && !call.has_travel) [[likely]] {
+    send_parts(link, call, header, {call.parts.data(), call.part_count}, {});
+  } else {
+    send_named(link, call, header);
+  }
+}
+
+// With the extensions that name the function, or say how the call travels.
+void Engine::send_named(LinkState& link, OutgoingCall& call, wire::Header header) {
+  wire::ExtensionWriter extension;
+  if (!call.sent_by_token) {
+    wire::CodeExtension code;
+    code.function = call.function->function;
+    code.bundle = call.function->bundle;
+    extension.add(code);
+  }
+  if (call.has_travel) extension.add(call.travel);
+  header.extension_size = static_cast<std::uint16_t>(extension.view().size());
+
+  std::array<Bytes, OutgoingCall::kMaxParts + 1> parts{extension.view()};
+  std::size_t bytes = parts[0].size();
+  for (std::size_t i = 0; i < call.part_count; ++i) {
+    parts[i + 1] = call.parts[i];
+    bytes += call.parts[i].size();
+  }
+  // Borrowed parts must outlive the stack; a large message therefore brings its extension along.
+  Buffer kept_extension;
+  if (bytes > link.port->transport().small_limit()) {
+    kept_extension = Buffer::copy_of(extension.view());
+    parts[0] = kept_extension.view();
+  }
+  send_parts(link, call, header, {parts.data(), call.part_count + 1}, std::move(kept_extension));
+}
+
+void Engine::send_parts(LinkState& link, OutgoingCall& call, const wire::Header& header,
+                        std::span<const Bytes> parts, Buffer kept_extension) {
   const std::uint64_t tag = next_tag_++;
-  switch (transport.send(link.id, header, {parts.data(), count}, tag)) {
+  switch (link.port->transport().send(link.id, header, parts, tag)) {
     case fabric::Sent::now: break;
     case fabric::Sent::later:
       OutgoingPool::add_reference(call);

@@ -6,7 +6,8 @@
 namespace godwit::fabric {
 
 [[nodiscard]] inline std::uintptr_t this_thread_tag() noexcept {
-  static thread_local char tag;
+  // The library's own copy is found without a call into the loader.
+  [[gnu::tls_model("initial-exec")]] static thread_local char tag;
   return reinterpret_cast<std::uintptr_t>(&tag);
 }
 
