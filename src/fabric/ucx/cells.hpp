@@ -87,7 +87,8 @@ class CellQueue {
   std::size_t size_ = 0;
 };
 
-// Makes cells, and keeps up to kMaxIdle for the next time.
+// Makes cells, and keeps up to kMaxIdle for the next time; the one used last is reused first, while
+// it is in the cache.
 template <class Cell>
 class CellPool {
  public:
@@ -97,23 +98,32 @@ class CellPool {
   CellPool(const CellPool&) = delete;
   CellPool& operator=(const CellPool&) = delete;
   ~CellPool() {
-    while (Cell* cell = idle_.pop()) delete cell;
+    while (idle_ != nullptr) delete take();
   }
   // Null if the system is out of memory. The cell's fields are as its last user left them.
   [[nodiscard]] Cell* acquire() noexcept {
-    Cell* const cell = idle_.pop();
-    return cell != nullptr ? cell : new (std::nothrow) Cell;
+    return idle_ != nullptr ? take() : new (std::nothrow) Cell;
   }
   void release(Cell* cell) noexcept {
-    if (idle_.size() < kMaxIdle) {
-      idle_.push(cell);
-    } else {
+    if (idle_count_ == kMaxIdle) {
       delete cell;
+      return;
     }
+    cell->next = idle_;
+    idle_ = cell;
+    ++idle_count_;
   }
 
  private:
-  CellQueue<Cell> idle_;
+  Cell* take() noexcept {
+    Cell* const cell = idle_;
+    idle_ = cell->next;
+    --idle_count_;
+    return cell;
+  }
+
+  Cell* idle_ = nullptr;
+  std::size_t idle_count_ = 0;
 };
 
 }  // namespace godwit::fabric::ucx
