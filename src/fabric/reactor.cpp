@@ -21,7 +21,10 @@ namespace {
 constexpr std::size_t kMessagesPerPoll = 64;
 // Polls between two looks at the clock: the clock costs more than an idle poll.
 constexpr std::uint32_t kPollsPerClock = 16;
+// Between two looks at the descriptors while polling: a look is a system call. Their events are
+// rare (links coming and going), but come in bursts.
 constexpr Duration kFdInterval = std::chrono::microseconds(20);
+constexpr Duration kQuietFdInterval = std::chrono::microseconds(320);
 constexpr Duration kLongestNap = std::chrono::milliseconds(16);
 
 }  // namespace
@@ -178,10 +181,13 @@ std::size_t Reactor::run_posted() {
 std::size_t Reactor::look_at_clock() {
   const Time time = now();
   std::size_t work = timers_.size() != 0 ? timers_.run_due(time) : 0;
-  if (look_at_fds_ || time - fds_seen_at_ >= kFdInterval) {
+  if (look_at_fds_ || time - fds_seen_at_ >= fd_interval_) {
     look_at_fds_ = false;
     fds_seen_at_ = time;
-    work += watches_.dispatch();
+    const std::size_t events = watches_.dispatch();
+    fd_interval_ =
+        events != 0 ? kFdInterval : std::clamp(fd_interval_ * 2, kFdInterval, kQuietFdInterval);
+    work += events;
   }
   return work;
 }

@@ -133,6 +133,7 @@ class Reactor final : public Scheduler {
   std::uint32_t polls_ = 0;
   bool look_at_fds_ = false;
   Time fds_seen_at_;
+  Duration fd_interval_{0};
   Time epoll_deadline_;  // until when the thread in epoll sleeps
   Time left_at_;
   std::uint32_t quick_leaves_ = 0;
