@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "godwit/error.hpp"
 #include "godwit/export.hpp"
@@ -42,9 +43,17 @@ class Continuation {
 class GODWIT_API CallHandle {
  public:
   CallHandle() noexcept = default;
-  CallHandle(CallHandle&& other) noexcept;
-  CallHandle& operator=(CallHandle&& other) noexcept;
-  ~CallHandle();
+  CallHandle(CallHandle&& other) noexcept : call_(std::exchange(other.call_, nullptr)) {}
+  CallHandle& operator=(CallHandle&& other) noexcept {
+    if (this != &other) {
+      if (call_ != nullptr) drop();
+      call_ = std::exchange(other.call_, nullptr);
+    }
+    return *this;
+  }
+  ~CallHandle() {
+    if (call_ != nullptr) drop();
+  }
 
   // A call to fill in. Empty if the process has too many calls outstanding.
   [[nodiscard]] static CallHandle prepare(call::Caller& caller);

@@ -29,20 +29,6 @@ call::Caller& caller_of(call::OutgoingCall& call) {
 
 }  // namespace
 
-CallHandle::CallHandle(CallHandle&& other) noexcept : call_(std::exchange(other.call_, nullptr)) {}
-
-CallHandle& CallHandle::operator=(CallHandle&& other) noexcept {
-  if (this != &other) {
-    drop();
-    call_ = std::exchange(other.call_, nullptr);
-  }
-  return *this;
-}
-
-CallHandle::~CallHandle() {
-  drop();
-}
-
 CallHandle CallHandle::prepare(call::Caller& caller) {
   call::OutgoingCall* call = caller.engine().pool().acquire();
   if (call != nullptr) call->user = &caller;
@@ -122,7 +108,6 @@ void CallHandle::detach() {
 }
 
 void CallHandle::drop() noexcept {
-  if (call_ == nullptr) return;
   if (call_->function != nullptr && !ended()) {
     cancel();
     if (call_->lent) wait();

@@ -46,8 +46,8 @@ class Tray {
 };
 
 // Calls may still end on a thread whose tray is gone already (in the destructor of a static).
-[[gnu::tls_model("initial-exec")]] constinit thread_local bool tray_is_gone = false;
-[[gnu::tls_model("initial-exec")]] constinit thread_local Tray tray;
+constinit thread_local bool tray_is_gone = false;
+constinit thread_local Tray tray;
 
 Tray::~Tray() {
   change_to(nullptr);

@@ -26,6 +26,7 @@ constexpr std::uint32_t kPollsPerClock = 16;
 constexpr Duration kFdInterval = std::chrono::microseconds(20);
 constexpr Duration kQuietFdInterval = std::chrono::microseconds(320);
 constexpr Duration kLongestNap = std::chrono::milliseconds(16);
+constexpr std::uint32_t kVisitsOfARegular = 256;
 
 }  // namespace
 
@@ -45,6 +46,7 @@ Reactor::Reactor(Options options, Watches watches, Fd wake)
     : options_(std::move(options)),
       watches_(std::move(watches)),
       wake_(std::move(wake)),
+      visits_of_a_regular_(kVisitsOfARegular),
       pool_(options_.offload_threads, options_.name + "-work") {}
 
 Reactor::~Reactor() {
@@ -66,26 +68,21 @@ void Reactor::stop() {
   if (progress_thread_.joinable()) progress_thread_.join();
   started_.store(false);
   pool_.stop();
-  while (!try_acquire()) ::sched_yield();  // a waiting thread is on its way out
+  // A waiting thread is on its way out.
+  while (!ownership_.try_enter() && !ownership_.try_evict()) ::sched_yield();
   run_posted();
   release();
 }
 
-bool Reactor::try_acquire() noexcept {
-  std::uintptr_t nobody = 0;
-  return owner_.load(std::memory_order_relaxed) == 0 &&
-         owner_.compare_exchange_strong(nobody, this_thread_tag(), std::memory_order_seq_cst);
-}
-
 // A poster that saw an owner relied on it to look once more: whoever releases does.
 void Reactor::release() noexcept {
-  owner_.store(0, std::memory_order_seq_cst);
+  ownership_.leave();
   if (has_posted_.load(std::memory_order_seq_cst)) [[unlikely]]
     rouse();
 }
 
 bool Reactor::owned_by_this_thread() const noexcept {
-  return owner_.load(std::memory_order_relaxed) == this_thread_tag();
+  return ownership_.is_mine();
 }
 
 void Reactor::assert_owner() const noexcept {
@@ -137,7 +134,7 @@ void Reactor::post(Task task) {
     posted_.push_back(std::move(task));
     has_posted_.store(true, std::memory_order_seq_cst);
   }
-  if (owner_.load(std::memory_order_seq_cst) == 0) rouse();
+  if (!ownership_.is_attended()) rouse();
 }
 
 TimerId Reactor::post_at(Time when, Task task) {
@@ -216,9 +213,11 @@ void Reactor::progress() {
   Duration nap_length = patrol;
   std::uint64_t visits_seen = 0;
   while (!stopping_.load(std::memory_order_relaxed)) {
-    const bool free = try_acquire();
+    bool free = ownership_.try_enter();
     const bool visited =
         std::exchange(visits_seen, visits_.load(std::memory_order_relaxed)) != visits_seen;
+    if (!free && (!visited || has_posted_.load(std::memory_order_relaxed)))
+      free = ownership_.try_evict();
     // Somebody polls, or sleeps in epoll for everybody and must not be disarmed. The longer that
     // goes on, the less often this thread looks in.
     if (!free || client_sentry_.load(std::memory_order_relaxed)) {
@@ -271,7 +270,8 @@ void Reactor::sleep_in_epoll(Time deadline) {
   std::uintptr_t self = this_thread_tag();
   epoll_deadline_ = deadline;
   in_epoll_.store(self, std::memory_order_seq_cst);
-  owner_.store(0, std::memory_order_seq_cst);
+  ownership_.resign();
+  ownership_.leave();
   if (!has_posted_.load(std::memory_order_seq_cst) && !stopping_.load(std::memory_order_seq_cst)) {
     if (watches_.sleep(now(), deadline) == wake_.get()) {
       eventfd_t rings = 0;
@@ -283,8 +283,7 @@ void Reactor::sleep_in_epoll(Time deadline) {
 
 void Reactor::nap(Duration length) {
   napping_.store(1, std::memory_order_seq_cst);
-  const bool unattended =
-      has_posted_.load(std::memory_order_seq_cst) && owner_.load(std::memory_order_seq_cst) == 0;
+  const bool unattended = has_posted_.load(std::memory_order_seq_cst) && !ownership_.is_attended();
   if (!unattended && !stopping_.load(std::memory_order_seq_cst))
     futex_wait(napping_, 1, now() + length);
   napping_.store(0, std::memory_order_seq_cst);

@@ -12,7 +12,8 @@
 // A thread that leaves arms the transports again, so that new work wakes the sleeper. When threads
 // come back in quick succession arming would cost more than it is worth: the reactor then leaves
 // polling and sleeping to them, and the progress thread only looks in every `patrol_us`. That is
-// the longest an event waits if those threads stop coming back.
+// the longest an event waits if those threads stop coming back. A single thread that comes back so
+// often becomes the regular (see Ownership), until others want in.
 #pragma once
 
 #include <atomic>
@@ -29,6 +30,7 @@
 #include "base/task.hpp"
 #include "fabric/fd.hpp"
 #include "fabric/offload_pool.hpp"
+#include "fabric/ownership.hpp"
 #include "fabric/timers.hpp"
 #include "fabric/transport.hpp"
 #include "fabric/waiter.hpp"
@@ -64,7 +66,7 @@ class Reactor final : public Scheduler {
   // running it (post() it then).
   template <class F>
   bool try_run_as_owner(F&& f) {
-    if (!try_acquire() && !take_from_progress_thread()) return false;
+    if (!ownership_.try_enter() && !take_from_others()) return false;
     std::forward<F>(f)();
     leave();
     return true;
@@ -99,11 +101,11 @@ class Reactor final : public Scheduler {
  private:
   explicit Reactor(Options options, Watches watches, Fd wake);
 
-  [[nodiscard]] bool try_acquire() noexcept;
-  [[nodiscard]] bool take_from_progress_thread() noexcept;
+  [[nodiscard]] bool take_from_others() noexcept;
   void release() noexcept;
   void leave();
   [[nodiscard]] bool enter_client_mode();
+  void consider_regular();
   void rouse() noexcept;
   [[nodiscard]] bool arm();
 
@@ -124,8 +126,7 @@ class Reactor final : public Scheduler {
   Watches watches_;
   Fd wake_;
 
-  // Who owns: a thread's tag, 0 for nobody.
-  alignas(64) std::atomic<std::uintptr_t> owner_{0};
+  Ownership ownership_;
 
   // The owner's.
   alignas(64) std::vector<Transport*> transports_;
@@ -137,6 +138,9 @@ class Reactor final : public Scheduler {
   Time epoll_deadline_;  // until when the thread in epoll sleeps
   Time left_at_;
   std::uint32_t quick_leaves_ = 0;
+  std::uintptr_t latest_visitor_ = 0;
+  std::uint32_t visits_in_a_row_ = 0;  // by the latest visitor
+  std::uint32_t visits_of_a_regular_;  // so many make one
   std::vector<Task> running_;
 
   // Shared.

@@ -25,25 +25,28 @@ constexpr Duration kUnattendedSlice = std::chrono::milliseconds(1);
 constexpr std::uint32_t kPollsPerDeadline = 64;
 // How long a visitor waits at the door: a few polls of the progress thread, if that runs now.
 constexpr int kDoorSpins = 32;
+constexpr std::uint32_t kMostVisitsOfARegular = 65536;
 
 }  // namespace
 
 std::size_t Reactor::run_once() {
-  if (!try_acquire()) return 0;
+  if (!ownership_.try_enter() && !ownership_.try_evict()) return 0;
   const std::size_t work = poll_once();
   leave();
   return work;
 }
 
-// The progress thread only polls while nobody else does: it goes when asked.
-bool Reactor::take_from_progress_thread() noexcept {
-  if (owner_.load(std::memory_order_relaxed) != progress_tag_.load(std::memory_order_relaxed))
-    return false;
+// From a regular that is not inside, or from the progress thread: that polls only while nobody else
+// does, and goes when asked.
+bool Reactor::take_from_others() noexcept {
+  if (ownership_.try_evict()) return true;
+  ownership_.complain();
+  if (ownership_.owner() != progress_tag_.load(std::memory_order_relaxed)) return false;
   visitors_at_door_.fetch_add(1, std::memory_order_relaxed);
-  bool taken = try_acquire();
+  bool taken = ownership_.try_enter();
   for (int i = 0; i < kDoorSpins && !taken; ++i) {
     cpu_relax();
-    taken = try_acquire();
+    taken = ownership_.try_enter();
   }
   visitors_at_door_.fetch_sub(1, std::memory_order_relaxed);
   return taken;
@@ -56,9 +59,11 @@ void Reactor::leave() {
   const bool visitors_look_after =
       client_mode_.load(std::memory_order_relaxed) || enter_client_mode();
   if (visitors_look_after && !client_sentry_.load(std::memory_order_relaxed)) {
+    consider_regular();
     release();
     return;
   }
+  ownership_.resign();
   const bool armed = arm();
   const bool sleeper_late = timers_.next_due() < epoll_deadline_;
   release();
@@ -77,6 +82,22 @@ bool Reactor::enter_client_mode() {
   return true;
 }
 
+// The owner goes, and visitors look after the reactor. A regular that others complained about has
+// to come more often before it is the regular again.
+void Reactor::consider_regular() {
+  if (ownership_.has_regular()) {
+    if (!ownership_.has_complaints()) return;
+    ownership_.resign();
+    visits_in_a_row_ = 0;
+    visits_of_a_regular_ = std::min(visits_of_a_regular_ * 2, kMostVisitsOfARegular);
+    return;
+  }
+  if (std::exchange(latest_visitor_, this_thread_tag()) != this_thread_tag()) visits_in_a_row_ = 0;
+  if (++visits_in_a_row_ < visits_of_a_regular_) return;
+  visits_in_a_row_ = 0;
+  ownership_.become_regular();
+}
+
 bool Reactor::wait(Waiter& waiter, Time deadline) {
   if (waiter.done()) return true;
   if (owned_by_this_thread()) {
@@ -87,7 +108,7 @@ bool Reactor::wait(Waiter& waiter, Time deadline) {
   Duration longest_sleep{0};
   bool slept = false;
   while (!waiter.done() && !stopping_.load(std::memory_order_relaxed)) {
-    if (!try_acquire() && !take_from_progress_thread()) {
+    if (!ownership_.try_enter() && !take_from_others()) {
       linger(waiter, deadline);
       if (now() >= deadline) break;
       continue;
@@ -167,7 +188,11 @@ void Reactor::linger(Waiter& waiter, Time deadline) {
   Idleness idleness(options_.spin_us, options_.yield_after);
   bool tired = false;
   visitors_at_door_.fetch_add(1, std::memory_order_relaxed);
-  while (!tired && owner_.load(std::memory_order_relaxed) != 0 && !waiter.done())
+  const auto somebody_else_owns = [&] {
+    const std::uintptr_t owner = ownership_.owner();
+    return owner != 0 && owner != this_thread_tag();
+  };
+  while (!tired && somebody_else_owns() && !waiter.done())
     tired = idleness.expired([this] { return now(); });
   visitors_at_door_.fetch_sub(1, std::memory_order_relaxed);
   if (tired) sleep_on(waiter, deadline);

@@ -1,0 +1,85 @@
+#include "fabric/ownership.hpp"
+
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace godwit::fabric {
+namespace {
+
+// How often an eviction looks whether the regular has left: as long as starting a call takes.
+constexpr int kLooks = 32;
+
+// Every thread of this process passes a full fence before this returns.
+void fence_others() noexcept {
+#if defined(GODWIT_TSAN)
+  full_fence();
+#endif
+  ::syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+}
+
+}  // namespace
+
+Ownership::Ownership() noexcept
+    : can_fence_others_(
+          ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0) {}
+
+// The owner's, who alone hands out seats.
+Ownership::Seat* Ownership::find_seat() noexcept {
+  for (Seat& seat : seats_) {
+    if (seat.thread == this_thread_tag()) return &seat;
+    if (seat.thread == 0) {
+      seat.thread = this_thread_tag();
+      return &seat;
+    }
+  }
+  return nullptr;
+}
+
+// Not while an eviction is under way: that has looked at the flag of the last regular already.
+bool Ownership::become_regular() noexcept {
+  if (!can_fence_others_ || evicting_.load(std::memory_order_seq_cst)) return false;
+  Seat* const seat = find_seat();
+  if (seat == nullptr) return false;
+  complaints_.store(false, std::memory_order_relaxed);
+  seat->inside.store(true, std::memory_order_relaxed);
+  regular_.store(seat, std::memory_order_seq_cst);
+  return true;
+}
+
+void Ownership::resign() noexcept {
+  Seat* const seat = regular_.load(std::memory_order_relaxed);
+  if (seat == nullptr) return;
+  regular_.store(nullptr, std::memory_order_seq_cst);
+  seat->inside.store(false, std::memory_order_release);
+}
+
+// The regular is read before the fence: one that came after it would not have been asked to pass
+// it, and is left alone.
+bool Ownership::evict() noexcept {
+  if (evicting_.exchange(true, std::memory_order_seq_cst)) return false;
+  bool evicted = false;
+  if (Seat* seat = regular_.load(std::memory_order_seq_cst); seat != nullptr) {
+    for (int look = 0; look < kLooks && seat->inside.load(std::memory_order_relaxed); ++look)
+      cpu_relax();
+    if (!seat->inside.load(std::memory_order_relaxed)) {
+      fence_others();
+      evicted = !seat->inside.load(std::memory_order_acquire) &&
+                regular_.compare_exchange_strong(seat, nullptr, std::memory_order_seq_cst);
+    }
+    if (evicted) owner_.store(this_thread_tag(), std::memory_order_seq_cst);
+  }
+  evicting_.store(false, std::memory_order_release);
+  return evicted;
+}
+
+bool Ownership::is_attended() noexcept {
+  if (owner_.load(std::memory_order_seq_cst) == 0) return false;
+  Seat* const seat = regular_.load(std::memory_order_seq_cst);
+  if (seat == nullptr) return true;
+  complain();
+  fence_others();
+  return seat->inside.load(std::memory_order_acquire);
+}
+
+}  // namespace godwit::fabric
