@@ -59,12 +59,17 @@ class GODWIT_API CallHandle {
   [[nodiscard]] static CallHandle prepare(call::Caller& caller);
   [[nodiscard]] explicit operator bool() const noexcept { return call_ != nullptr; }
 
-  // Room for the arguments: small() is always there, large() replaces it (empty: out of memory).
+  // Room for the arguments: small() is always there, kSmallBytes long; large() replaces it (empty:
+  // out of memory).
+  static constexpr std::size_t kSmallBytes = 512;
   [[nodiscard]] std::span<std::byte> small() noexcept;
   [[nodiscard]] std::span<std::byte> large(std::size_t size);
   // Sends it. The parts are the argument blob; those outside of small() and large() are borrowed
   // until the end.
   void start(std::uint64_t node, call::FunctionRef& function, std::span<const Blob> parts,
+             std::chrono::nanoseconds time_left);
+  // The same for arguments that are the first bytes of small().
+  void start(std::uint64_t node, call::FunctionRef& function, std::size_t small_size,
              std::chrono::nanoseconds time_left);
 
   [[nodiscard]] bool ended() const noexcept;
@@ -81,10 +86,13 @@ class GODWIT_API CallHandle {
   // After the end.
   [[nodiscard]] bool ok() const noexcept;
   [[nodiscard]] Blob result() const noexcept;
+  // The result of a call that ended well, null for any other.
+  [[nodiscard]] const Blob* result_if_ok() const noexcept;
   [[nodiscard]] Failure failure() const;
 
  private:
   explicit CallHandle(call::OutgoingCall* call) noexcept : call_(call) {}
+  void launch(std::uint64_t node, call::FunctionRef& function, std::chrono::nanoseconds time_left);
   void drop() noexcept;
   call::OutgoingCall* call_ = nullptr;
 };

@@ -189,6 +189,21 @@ void write_blob(BlobWriter& out, const Params&... values) {
   out.finish();
 }
 
+// True if all parameters travel as memory: the blob is its head, of a size known beforehand.
+template <class... Params>
+inline constexpr bool kAllPlain = ((Codec<Params>::kForm == Form::plain) && ...);
+
+// The blob of such arguments, into BlobHead<Params...>::kSize bytes.
+template <class... Params>
+  requires kAllPlain<Params...>
+void write_plain_blob(std::byte* memory, const Params&... values) noexcept {
+  using Head = BlobHead<Params...>;
+  if constexpr (Head::kSize != (std::size_t{0} + ... + sizeof(Params)))
+    std::memset(memory, 0, Head::kSize);  // nothing of this process shows in the gaps
+  [[maybe_unused]] std::size_t index = 0;
+  (std::memcpy(memory + Head::offset(index++), &values, sizeof values), ...);
+}
+
 // The blob of some arguments, as parts to send one after another. The parts lie in the scratch
 // given, in memory the encoder owns, and in the arguments themselves (if longer than kBorrowBytes):
 // all three must stay while the parts are used.

@@ -49,6 +49,14 @@ class BoundFunction<R(Args...)> {
   detail::CallHandle send(const std::remove_cvref_t<Passed<Args>>&... args) const {
     detail::CallHandle call = detail::CallHandle::prepare(node_.caller());
     if (!call) return call;
+    if constexpr (kAllPlain<std::remove_cvref_t<Passed<Args>>...>) {
+      constexpr std::size_t kSize = BlobHead<std::remove_cvref_t<Passed<Args>>...>::kSize;
+      if constexpr (kSize <= detail::CallHandle::kSmallBytes) {
+        write_plain_blob(call.small().data(), args...);
+        call.start(node_.id(), *function_, kSize, time_left_);
+        return call;
+      }
+    }
     constexpr std::size_t kMaxParts = 2 * sizeof...(Args) + 1;
     std::array<detail::Blob, kMaxParts> parts;
     BlobWriter writer(call.small(), parts);

@@ -35,6 +35,8 @@ CallHandle CallHandle::prepare(call::Caller& caller) {
   return CallHandle(call);
 }
 
+static_assert(CallHandle::kSmallBytes == call::OutgoingCall::kInlineBytes);
+
 std::span<std::byte> CallHandle::small() noexcept {
   return call_->inline_arguments;
 }
@@ -46,11 +48,6 @@ std::span<std::byte> CallHandle::large(std::size_t size) {
 
 void CallHandle::start(std::uint64_t node, call::FunctionRef& function, std::span<const Blob> parts,
                        std::chrono::nanoseconds time_left) {
-  call::Caller& caller = caller_of(*call_);
-  call_->node = NodeId{node};
-  call_->function = &function;
-  call_->deadline = coarse_now() + time_left;
-  call_->time_left = time_left;
   if (parts.size() > call::OutgoingCall::kMaxParts) {
     std::size_t size = 0;
     for (const Blob& part : parts) size += part.size();
@@ -72,7 +69,23 @@ void CallHandle::start(std::uint64_t node, call::FunctionRef& function, std::spa
     call_->lent = call_->lent ||
                   (!inside(call_->inline_arguments) && !inside(call_->spilled_arguments.view()));
   }
-  caller.start(*call_);
+  launch(node, function, time_left);
+}
+
+void CallHandle::start(std::uint64_t node, call::FunctionRef& function, std::size_t small_size,
+                       std::chrono::nanoseconds time_left) {
+  call_->parts[0] = Bytes(call_->inline_arguments).first(small_size);
+  call_->part_count = 1;
+  launch(node, function, time_left);
+}
+
+void CallHandle::launch(std::uint64_t node, call::FunctionRef& function,
+                        std::chrono::nanoseconds time_left) {
+  call_->node = NodeId{node};
+  call_->function = &function;
+  call_->deadline = coarse_now() + time_left;
+  call_->time_left = time_left;
+  caller_of(*call_).start(*call_);
 }
 
 bool CallHandle::ended() const noexcept {
@@ -121,6 +134,10 @@ bool CallHandle::ok() const noexcept {
 
 Blob CallHandle::result() const noexcept {
   return call_->result;
+}
+
+const Blob* CallHandle::result_if_ok() const noexcept {
+  return ok() ? &call_->result : nullptr;
 }
 
 Failure CallHandle::failure() const {

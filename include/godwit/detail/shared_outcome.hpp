@@ -47,7 +47,8 @@ Outcome<R> failed_with_exception() {
 // What an ended call says, as a typed outcome. Views in R would dangle: R owns its memory.
 template <class R>
 Outcome<R> outcome_of(CallHandle call) {
-  if (!call.ok()) return tl::unexpected(call.failure());
+  const Blob* const result = call.result_if_ok();
+  if (result == nullptr) return tl::unexpected(call.failure());
   if constexpr (std::is_void_v<R>) {
     return {};
   } else {
@@ -55,7 +56,7 @@ Outcome<R> outcome_of(CallHandle call) {
                   "godwit: ask for std::string: the bytes of a result go with the future");
     R value{};
     DecodeError error;
-    if (!decode_result(call.result(), value, error)) {
+    if (!decode_result(*result, value, error)) {
       return tl::unexpected(Failure{Ending::rejected, ErrorCode::bad_format, true,
                                     std::string("the result does not decode: ") + error.what});
     }
