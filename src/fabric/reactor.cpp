@@ -109,6 +109,9 @@ void Reactor::remove(Transport& transport) {
 
 Status Reactor::watch(int fd, std::uint32_t events, FdHandler& handler) {
   assert_owner();
+  if ((events & EPOLLONESHOT) != 0)
+    return fail(ErrorCode::invalid_argument, "descriptor {}: one-shot events get lost on a sleeper",
+                fd);
   return watches_.add(fd, events, &handler);
 }
 

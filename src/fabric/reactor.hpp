@@ -85,7 +85,9 @@ class Reactor final : public Scheduler {
   // The owner's (or before start()). The transport outlives its time here.
   [[nodiscard]] Status add(Transport& transport);
   void remove(Transport& transport);
-  // The owner's. `events` as for epoll_ctl; level-triggered unless EPOLLET is among them.
+  // The owner's. `events` as for epoll_ctl, level-triggered. With EPOLLET the descriptor wakes a
+  // sleeper, but its handler may not hear of that edge; EPOLLONESHOT would lose the event
+  // altogether, and is refused.
   [[nodiscard]] Status watch(int fd, std::uint32_t events, FdHandler& handler);
   [[nodiscard]] Status rewatch(int fd, std::uint32_t events);
   void unwatch(int fd);

@@ -319,6 +319,18 @@ TEST(Reactor, WatchedDescriptorCallsItsHandlerUntilUnwatched) {
   EXPECT_EQ(handler.calls.load(), 20);
 }
 
+// The sleeping thread takes the one event there is to wake up, and leaves none for the handler.
+TEST(Reactor, OneShotWatchIsRefusedBecauseASleeperWouldLoseIt) {
+  auto reactor = Reactor::create({}).value();
+  const Fd event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  struct Ignore final : FdHandler {
+    void on_fd(std::uint32_t) override {}
+  } ignore;
+  const Status watched = reactor->watch(event.get(), EPOLLIN | EPOLLONESHOT, ignore);
+  ASSERT_FALSE(watched);
+  EXPECT_EQ(watched.error().code, ErrorCode::invalid_argument);
+}
+
 TEST(Reactor, IdleReactorUsesNoProcessorTime) {
   auto reactor = make_reactor();
   FakeTransport transport;

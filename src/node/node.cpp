@@ -42,20 +42,25 @@ fleet::Capacities capacities() {
 // Ends this process, the way a terminal would, once the parent has gone.
 class ParentWatch final : public fabric::FdHandler {
  public:
-  static Result<std::unique_ptr<ParentWatch>> create(std::uint64_t pid) {
-    auto watch = std::make_unique<ParentWatch>();
+  explicit ParentWatch(fabric::Reactor& reactor) : reactor_(reactor) {}
+  static Result<std::unique_ptr<ParentWatch>> create(fabric::Reactor& reactor, std::uint64_t pid) {
+    auto watch = std::make_unique<ParentWatch>(reactor);
     watch->fd_ =
         fabric::Fd(static_cast<int>(::syscall(SYS_pidfd_open, static_cast<pid_t>(pid), 0)));
     if (watch->fd_.get() < 0 || static_cast<std::uint64_t>(::getppid()) != pid) {
       return fail(ErrorCode::not_found, "parent_pid: process {} is not this one's parent any more",
                   pid);
     }
+    GODWIT_CHECK(reactor.watch(watch->fd_.get(), EPOLLIN, *watch));
     return watch;
   }
-  [[nodiscard]] int fd() const { return fd_.get(); }
-  void on_fd(std::uint32_t) override { ::kill(::getpid(), SIGTERM); }
+  void on_fd(std::uint32_t) override {
+    reactor_.unwatch(fd_.get());
+    ::kill(::getpid(), SIGTERM);
+  }
 
  private:
+  fabric::Reactor& reactor_;
   fabric::Fd fd_;
 };
 
@@ -153,9 +158,7 @@ Result<std::unique_ptr<Node>> Node::start(const Settings& settings, trace::Log& 
   if (listen.empty()) listen.push_back(node_address(code.directory_->path(), name));
   GODWIT_CHECK(node->runtime_->listen(listen));
   if (settings.parent_pid != 0) {
-    GODWIT_TRY(code.parent_, ParentWatch::create(settings.parent_pid));
-    GODWIT_CHECK(
-        node->runtime_->reactor().watch(code.parent_->fd(), EPOLLIN | EPOLLONESHOT, *code.parent_));
+    GODWIT_TRY(code.parent_, ParentWatch::create(node->runtime_->reactor(), settings.parent_pid));
   }
   GODWIT_CHECK(node->runtime_->start());
   if (settings.jit == "preload") {
