@@ -100,7 +100,7 @@ bool CallHandle::wait(std::chrono::nanoseconds at_most) {
 }
 
 void CallHandle::wait() {
-  if (call_ == nullptr) return;
+  if (ended()) return;
   // A stopped reactor makes no progress; the runtime ends every call before it stops.
   while (!caller_of(*call_).wait(*call_, fabric::kNever)) {
   }

@@ -17,21 +17,6 @@ std::optional<Block> read_block(Bytes bytes) {
 
 }  // namespace
 
-std::uint32_t pack(OutcomeWord word) noexcept {
-  return static_cast<std::uint32_t>(word.ending) | (word.may_have_started ? 0x100U : 0U) |
-         (static_cast<std::uint32_t>(word.reason) << 16);
-}
-
-OutcomeWord unpack_outcome(std::uint32_t aux) noexcept {
-  const auto ending = aux & 0xFFU;
-  OutcomeWord word;
-  word.ending = ending <= static_cast<std::uint32_t>(Ending::rejected) ? static_cast<Ending>(ending)
-                                                                       : Ending::rejected;
-  word.may_have_started = (aux & 0x100U) != 0;
-  word.reason = static_cast<ErrorCode>(aux >> 16);
-  return word;
-}
-
 Result<CallExtensions> parse_call_extensions(Bytes extension) {
   CallExtensions found;
   while (!extension.empty()) {

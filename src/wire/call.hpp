@@ -27,9 +27,20 @@ struct OutcomeWord {
   bool may_have_started = false;
   ErrorCode reason = ErrorCode::none;
 };
-[[nodiscard]] std::uint32_t pack(OutcomeWord word) noexcept;
+[[nodiscard]] inline std::uint32_t pack(OutcomeWord word) noexcept {
+  return static_cast<std::uint32_t>(word.ending) | (word.may_have_started ? 0x100U : 0U) |
+         (static_cast<std::uint32_t>(word.reason) << 16);
+}
 // An ending this build does not know reads as rejected.
-[[nodiscard]] OutcomeWord unpack_outcome(std::uint32_t aux) noexcept;
+[[nodiscard]] inline OutcomeWord unpack_outcome(std::uint32_t aux) noexcept {
+  const auto ending = aux & 0xFFU;
+  OutcomeWord word;
+  word.ending = ending <= static_cast<std::uint32_t>(Ending::rejected) ? static_cast<Ending>(ending)
+                                                                       : Ending::rejected;
+  word.may_have_started = (aux & 0x100U) != 0;
+  word.reason = static_cast<ErrorCode>(aux >> 16);
+  return word;
+}
 
 // --- Extensions -------------------------------------------------------------------------------
 // A sequence of blocks, each {u16 type, u16 size, ...}, size counting itself and a multiple of 16,
