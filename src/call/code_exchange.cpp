@@ -34,11 +34,10 @@ void Engine::ask_for_code(const ContentId& bundle, LinkState& link) {
   send_message(link, header, {&body, 1}, {}, nullptr);
 }
 
-const code::Bundle* Engine::bundle_for(const ContentId& id) const {
-  if (const code::Bundle* bundle = functions_.bundle(id)) return bundle;
-  if (store_ == nullptr) return nullptr;
-  const code::Residence* residence = store_->residence(id);
-  return residence == nullptr ? nullptr : &residence->bundle;
+code::Bundle Engine::bundle_for(const ContentId& id) {
+  if (code::Bundle bundle = functions_.bundle(id)) return bundle;
+  const code::Residence* residence = store_ != nullptr ? store_->residence(id) : nullptr;
+  return residence != nullptr ? residence->bundle : code::Bundle{};
 }
 
 void Engine::on_need_code(LinkState& link, Bytes body) {
@@ -57,8 +56,8 @@ void Engine::on_need_code(LinkState& link, Bytes body) {
     const std::array<Bytes, 2> parts{bytes_of_value(head), bytes_of(error.message)};
     send_message(link, header, parts, {}, nullptr);
   };
-  const code::Bundle* bundle = bundle_for(need->bundle);
-  if (bundle == nullptr) {
+  const code::Bundle bundle = bundle_for(need->bundle);
+  if (!bundle) {
     return refuse({ErrorCode::unknown_code, fmt::format("{} does not have bundle {} any more",
                                                         options_.name, need->bundle.short_hex())});
   }
@@ -66,12 +65,12 @@ void Engine::on_need_code(LinkState& link, Bytes body) {
   target.machine = static_cast<code::Machine>(need->target.machine);
   target.has_jit = need->target.has_jit != 0;
   target.llvm_major = need->target.llvm_major;
-  const auto slice = code::choose_slice(*bundle, target);
+  const auto slice = code::choose_slice(bundle, target);
   if (!slice) return refuse(slice.error());
   if ((*slice)->bytes.empty()) {
     return refuse(
         {ErrorCode::no_slice, fmt::format("{} has bundle '{}', but not its slice for {}",
-                                          options_.name, bundle->name(), code::describe(target))});
+                                          options_.name, bundle.name(), code::describe(target))});
   }
 
   struct Sending {
@@ -79,11 +78,11 @@ void Engine::on_need_code(LinkState& link, Bytes body) {
     wire::CodeHead head;
   };
   static constexpr std::array<std::byte, wire::kSliceAlignment> kPadding{};
-  auto sending = std::make_shared<Sending>(Sending{*bundle, head});
-  sending->head.manifest_size = static_cast<std::uint32_t>(bundle->manifest_bytes().size());
+  auto sending = std::make_shared<Sending>(Sending{bundle, head});
+  sending->head.manifest_size = static_cast<std::uint32_t>(bundle.manifest_bytes().size());
   sending->head.slice_size = (*slice)->bytes.size();
   const std::array<Bytes, 4> parts{
-      bytes_of_value(sending->head), bundle->manifest_bytes(),
+      bytes_of_value(sending->head), bundle.manifest_bytes(),
       Bytes(kPadding).first(wire::code_padding(sending->head.manifest_size)), (*slice)->bytes};
   ++stats_.code_sent;
   for (const Bytes& part : parts) stats_.code_bytes_sent += part.size();
@@ -98,7 +97,7 @@ void Engine::on_have_code(LinkState& link, Bytes body) {
 }
 
 Status Engine::spread(NodeId to, const ContentId& bundle) {
-  if (bundle_for(bundle) == nullptr) {
+  if (!bundle_for(bundle)) {
     return fail(ErrorCode::unknown_code, "{} does not have bundle {}", options_.name,
                 bundle.short_hex());
   }

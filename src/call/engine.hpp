@@ -212,7 +212,7 @@ class Engine final : public code::StoreEvents {
   void on_code_message(LinkState& link, fabric::Message& message);
   void code_arrived(const ContentId& bundle, Result<code::Bundle> code);
   void fail_parked(const ContentId& bundle, const Error& error);
-  [[nodiscard]] const code::Bundle* bundle_for(const ContentId& id) const;
+  [[nodiscard]] code::Bundle bundle_for(const ContentId& id);
 
   // travel.cpp
   void travel_on(IncomingCall& call);
