@@ -2,8 +2,8 @@
 //
 // Both ends are here, since a node is both: it makes calls (start, cancel) and takes them (accept,
 // run, answer), asks for code and gives it. The verbs live in one file each: links.cpp, start.cpp,
-// reply.cpp, accept.cpp, run.cpp, code_exchange.cpp, travel.cpp; here.cpp is the door of mobile
-// code.
+// reply.cpp, accept.cpp, run.cpp, code_exchange.cpp, travel.cpp, farewell.cpp;
+// here.cpp is the door of mobile code.
 //
 // Threads: everything is called by the scheduler's owning thread, except post().
 #pragma once
@@ -93,11 +93,15 @@ class Engine final : public code::StoreEvents {
     std::uint32_t max_fan_out = 4096;  // calls one function may have outstanding
     Duration reconnect_window = std::chrono::seconds(10);  // for idempotent calls of a lost node
     Duration inline_overrun = std::chrono::milliseconds(1);
+    // A link on which nothing is outstanding and nothing was said for so long is ended. Zero:
+    // never.
+    Duration idle_link = std::chrono::seconds(60);
   };
   struct Stats {
     std::uint64_t calls_started = 0, calls_ended = 0, calls_taken = 0, calls_resent = 0;
     std::uint64_t late_replies = 0, need_code_sent = 0, code_sent = 0, code_bytes_sent = 0;
     std::uint64_t hops_sent = 0, credits_violated = 0, overruns = 0, protocol_errors = 0;
+    std::uint64_t links_left = 0;
   };
 
   // `store` and `executor` are null in a process that only makes calls.
@@ -130,9 +134,7 @@ class Engine final : public code::StoreEvents {
   [[nodiscard]] EngineObserver& observer() { return observer_; }
 
   // --- Other messages ---
-  // Sends if there is a link; false if not (none is made).
-  bool send_control(NodeId to, wire::Kind kind, Bytes body);
-  // The same, making a link if there is none; the message is lost if that fails.
+  // Makes a link if there is none; the message is lost if that fails.
   void send_or_dial(NodeId to, wire::Kind kind, Bytes body);
   // Makes sure there is, or will be, a link.
   void connect(NodeId node);
@@ -147,6 +149,7 @@ class Engine final : public code::StoreEvents {
   [[nodiscard]] FunctionTable& functions() { return functions_; }
   [[nodiscard]] OutgoingPool& pool() { return outgoing_pool_; }
   [[nodiscard]] std::size_t links_up() const;
+  [[nodiscard]] std::size_t peers_known() const { return peers_.size(); }
   [[nodiscard]] std::size_t calls_outstanding() const { return wheel_.size(); }
   [[nodiscard]] std::size_t calls_inside() const { return incoming_pool_.in_use(); }
 
@@ -164,6 +167,14 @@ class Engine final : public code::StoreEvents {
   void lose_sent(LinkState& link, const Error& why);
   void lose_incoming(LinkState& link);
 
+  // farewell.cpp
+  void arm_idle_check();
+  void check_idle_links();
+  bool forget_strangers();
+  void leave(LinkState& link);
+  void farewell(LinkState& link);
+  void on_bye(LinkState& link, const wire::Header& header);
+
   // start.cpp
   void drain_inbox();
   void wait_for_link(Peer& peer, OutgoingCall& call);
@@ -174,6 +185,7 @@ class Engine final : public code::StoreEvents {
 
   // reply.cpp
   void on_message(LinkState& link, fabric::Message& message);
+  void dispatch(LinkState& link, fabric::Message& message);
   void on_reply(LinkState& link, fabric::Message& message);
   void on_hop_moved(LinkState& link, const wire::Header& header, Bytes body);
   void end(OutgoingCall& call, wire::OutcomeWord outcome, Bytes text);
@@ -299,6 +311,7 @@ class Engine final : public code::StoreEvents {
   std::shared_ptr<const NodeList> nodes_;
   Builder* builder_ = nullptr;
   bool sweep_armed_ = false;
+  bool idle_check_armed_ = false;
   std::shared_ptr<Engine*> self_;  // expired for tasks that outlive the engine
 };
 

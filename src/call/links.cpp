@@ -27,6 +27,7 @@ Peer& Engine::peer_of(NodeId node) {
   if (peer == nullptr) {
     peer = std::make_unique<Peer>();
     peer->id = node;
+    arm_idle_check();
   }
   return *peer;
 }
@@ -44,10 +45,14 @@ void Engine::on_up(Port& port, LinkId id, const fabric::Hello& hello) {
   Peer* dialled = link.peer;
   Peer& peer = peer_of(hello.node);
   peer.name = parsed->name;
+  peer.serves = parsed->serves;
   peer.backoff = {};
   link.peer = &peer;
   link.up = true;
-  link.credits = std::min(parsed->credits, kMaxCredits);
+  link.came_up = true;
+  link.credits = link.granted = std::min(parsed->credits, kMaxCredits);
+  link.quiet_since = scheduler_.now();
+  arm_idle_check();
   peer.links.push_back(&link);
   if (dialled == &peer) {
     peer.dialling = false;
@@ -68,7 +73,9 @@ void Engine::on_down(Port& port, LinkId id, const Error& why) {
   LinkState* link = port.find(id);
   if (link == nullptr) return observer_.on_stray_down(id, why);
   Peer* peer = link->peer;
-  const bool was_up = link->up;
+  const bool was_up = link->came_up;
+  // Both sides were done with it, whatever this side's transport calls it.
+  const bool in_good_order = link->leaving && link->at_rest();
   link->up = false;
   if (peer != nullptr) std::erase(peer->links, link);
 
@@ -94,7 +101,9 @@ void Engine::on_down(Port& port, LinkId id, const Error& why) {
     dial_failed(*peer, why);
     return;
   }
-  if (peer->links.empty()) observer_.on_peer_down(peer->id, why);
+  if (peer->links.empty()) {
+    observer_.on_peer_down(peer->id, in_good_order ? Error{ErrorCode::none, "idle"} : why);
+  }
   if (!peer->waiting.empty()) pump(*peer);
 }
 

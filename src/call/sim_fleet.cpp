@@ -128,6 +128,7 @@ SimProcess::SimProcess(SimFleet& owner, ProcessId self, bool serves) : fleet(own
   options.name = "p" + std::to_string(self.index);
   options.credits = fleet.shape_.credits;
   options.max_hops = fleet.shape_.max_hops;
+  options.idle_link = fleet.shape_.idle_link;
   engine = std::make_unique<Engine>(scheduler, *this, functions, store.get(), executor.get(), *this,
                                     options);
   port = &engine->add_port();

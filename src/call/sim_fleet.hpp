@@ -56,8 +56,16 @@ struct SimProcess final : Dialer, EngineObserver {
   SimProcess(SimFleet& fleet, ProcessId self, bool serves);
   Result<Dialled> dial(NodeId node, unsigned attempt) override;
 
+  void on_peer_down(NodeId node, const Error& why) override {
+    if (watcher != nullptr) watcher->on_peer_down(node, why);
+  }
+  void on_unreachable(NodeId node, const Error& why) override {
+    if (watcher != nullptr) watcher->on_unreachable(node, why);
+  }
+
   SimFleet& fleet;
   ProcessId id;
+  EngineObserver* watcher = nullptr;  // for a test that wants to know
   FunctionTable functions;
   std::unique_ptr<code::Loader> loader;
   std::unique_ptr<code::Store> store;
@@ -88,6 +96,7 @@ class SimFleet {
     std::size_t code_budget_bytes = std::size_t{1} << 20;
     std::uint32_t credits = 16;
     std::uint32_t max_hops = 1000;
+    Duration idle_link = std::chrono::seconds(60);
   };
   SimFleet(std::uint64_t seed, fabric::sim::Options options, Shape shape);
   ~SimFleet();

@@ -113,12 +113,14 @@ void Engine::send_call(LinkState& link, OutgoingCall& call) {
   call.sent_by_token = token != 0;
   call.link = &link;
   link.sent.push_back(call);
+  ++link.traffic.sent;
   const std::uint64_t tag = next_tag_++;
   switch (transport.send(link.id, header, {parts.data(), count}, tag)) {
     case fabric::Sent::now: break;
     case fabric::Sent::later:
       OutgoingPool::add_reference(call);
       call.borrowed = true;
+      ++link.borrowed;
       kept_.emplace(tag, Kept{std::move(kept_extension), nullptr, &call, &link});
       break;
     case fabric::Sent::down: {
