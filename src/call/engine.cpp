@@ -161,7 +161,8 @@ void Engine::sweep() {
                             : "the deadline passed while the call waited for its code"),
            {});
   }
-  if (!travelling_.empty() || !parked_.empty()) arm_sweep();
+  sweep_questions(now);
+  if (!travelling_.empty() || !parked_.empty() || !questions_.empty()) arm_sweep();
 }
 
 }  // namespace godwit::call

@@ -2,7 +2,7 @@
 //
 // Both ends are here, since a node is both: it makes calls (start, cancel) and takes them (accept,
 // run, answer), asks for code and gives it. The verbs live in one file each: links.cpp, start.cpp,
-// reply.cpp, accept.cpp, run.cpp, code_exchange.cpp, travel.cpp, farewell.cpp;
+// reply.cpp, accept.cpp, run.cpp, code_search.cpp, code_exchange.cpp, travel.cpp, farewell.cpp;
 // here.cpp is the door of mobile code.
 //
 // Threads: everything is called by the scheduler's owning thread, except post().
@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,6 +21,8 @@
 
 #include "base/list.hpp"
 #include "base/scheduler.hpp"
+#include "call/code_holders.hpp"
+#include "call/code_wanted.hpp"
 #include "call/executor.hpp"
 #include "call/incoming.hpp"
 #include "call/link_state.hpp"
@@ -101,7 +104,7 @@ class Engine final : public code::StoreEvents {
     std::uint64_t calls_started = 0, calls_ended = 0, calls_taken = 0, calls_resent = 0;
     std::uint64_t late_replies = 0, need_code_sent = 0, code_sent = 0, code_bytes_sent = 0;
     std::uint64_t hops_sent = 0, credits_violated = 0, overruns = 0, protocol_errors = 0;
-    std::uint64_t links_left = 0;
+    std::uint64_t links_left = 0, referrals_given = 0, referrals_followed = 0, code_relayed = 0;
   };
 
   // `store` and `executor` are null in a process that only makes calls.
@@ -216,14 +219,36 @@ class Engine final : public code::StoreEvents {
   void release(IncomingCall& call);
   void note_overrun(const code::FunctionSlot& slot, std::uint64_t cycles);
 
+  // code_search.cpp
+  void want_code(ContentId bundle);
+  void seek_code(const ContentId& bundle);
+  [[nodiscard]] std::optional<CodeSource> next_source(Parked& parked);
+  void ask(Question question);
+  void send_question(std::uint64_t id, Question& question, LinkState& link);
+  void send_questions_for(Peer& peer, LinkState& link);
+  std::optional<Question> take_question(std::uint64_t id);
+  void question_failed(std::uint64_t id, const Error& why);
+  void lose_questions(const LinkState& link, const Error& why);
+  void lose_questions_for(const Peer& peer, const Error& why);
+  void sweep_questions(Time now);
+  void fail_parked(const ContentId& bundle, const Error& error);
+  [[nodiscard]] wire::CodeTarget own_target() const;
+
   // code_exchange.cpp
-  void want_code(const ContentId& bundle);
-  void ask_for_code(const ContentId& bundle, LinkState& link);
-  void on_need_code(LinkState& link, Bytes body);
+  void on_need_code(LinkState& link, const wire::Header& header, Bytes body);
+  void give_code(LinkState& link, std::uint64_t question, const code::Bundle& bundle, Bytes slice);
+  void refuse_code(LinkState& link, std::uint64_t question, const ContentId& bundle,
+                   const Error& why, NodeId referral);
+  [[nodiscard]] bool relay_question(LinkState& asker, std::uint64_t question,
+                                    const wire::NeedCode& need);
+  void relay_code(const Question& question, Buffer code);
+  void relay_refusal(const Question& question, const Error& why, NodeId referral);
+  [[nodiscard]] NodeId referral_for(const ContentId& bundle, const LinkState& asker);
   void on_have_code(LinkState& link, Bytes body);
   void on_code_message(LinkState& link, fabric::Message& message);
-  void code_arrived(const ContentId& bundle, Result<code::Bundle> code);
-  void fail_parked(const ContentId& bundle, const Error& error);
+  void on_refusal(std::uint64_t id, const wire::CodeView& refusal);
+  void check_code(std::uint64_t id, const ContentId& bundle, Buffer body);
+  void code_arrived(const ContentId& bundle, std::uint64_t question, Result<code::Bundle> code);
   [[nodiscard]] code::Bundle bundle_for(const ContentId& id);
 
   // travel.cpp
@@ -255,10 +280,6 @@ class Engine final : public code::StoreEvents {
     LinkState* link = nullptr;
   };
   void let_go(Kept& kept);
-  struct Parked {
-    IntrusiveList<IncomingCall, ParkedTag> calls;
-    LinkState* asked = nullptr;
-  };
   // Where travelling calls went from here, so that a cancel can follow; the oldest are forgotten.
   struct Crumb {
     std::uint64_t intake_node = 0, intake_call = 0;
@@ -290,6 +311,10 @@ class Engine final : public code::StoreEvents {
 
   IncomingPool incoming_pool_;
   std::unordered_map<ContentId, Parked> parked_;
+  std::unordered_map<std::uint64_t, Question> questions_;
+  std::uint64_t next_question_ = 1;
+  std::size_t relays_ = 0;  // of the questions, those for others
+  CodeHolders holders_;
   std::unordered_map<std::uint64_t, IncomingCall*> travelling_;  // by intake id
   std::uint64_t next_intake_id_;
   std::array<Crumb, kTrail> trail_{};

@@ -66,6 +66,7 @@ void Engine::on_up(Port& port, LinkId id, const fabric::Hello& hello) {
   for (QueuedMessage& queued : std::exchange(peer.queued, {})) {
     send_or_queue(peer.id, queued.header, std::move(queued.body));
   }
+  if (LinkState* usable = peer.link(); usable != nullptr) send_questions_for(peer, *usable);
   pump(peer);
 }
 
@@ -91,9 +92,7 @@ void Engine::on_down(Port& port, LinkId id, const Error& why) {
   }
   lose_incoming(*link);
   lose_sent(*link, why);
-  for (auto& [bundle, parked] : parked_) {
-    if (parked.asked == link) parked.asked = nullptr;
-  }
+  lose_questions(*link, why);
   port.remove(id);
 
   if (peer == nullptr) return;
@@ -143,7 +142,6 @@ void Engine::lose_incoming(LinkState& link) {
   link.incoming_count = 0;
   for (const ContentId& bundle : orphaned) {
     if (const auto it = parked_.find(bundle); it != parked_.end()) {
-      if (it->second.asked == &link) it->second.asked = nullptr;
       if (it->second.calls.empty()) {
         parked_.erase(it);
       } else {
@@ -193,6 +191,7 @@ void Engine::fail_waiting(Peer& peer) {
   for (OutgoingCall* call : given_up) {
     end(*call, {Ending::node_lost, call->lost_once, ErrorCode::unreachable}, bytes_of(text));
   }
+  lose_questions_for(peer, peer.last_error);
   if (peer.waiting.empty() || peer.retry_armed) return;
   peer.backoff = std::clamp(peer.backoff * 2, kFirstBackoff, kLastBackoff);
   peer.retry_armed = true;

@@ -36,7 +36,7 @@ void Engine::dispatch(LinkState& link, fabric::Message& message) {
     case wire::Kind::call: return on_call(link, message);
     case wire::Kind::reply: return on_reply(link, message);
     case wire::Kind::cancel: return on_cancel(link, header, message.body());
-    case wire::Kind::need_code: return on_need_code(link, message.body());
+    case wire::Kind::need_code: return on_need_code(link, header, message.body());
     case wire::Kind::code: return on_code_message(link, message);
     case wire::Kind::have_code: return on_have_code(link, message.body());
     case wire::Kind::hop_moved: return on_hop_moved(link, header, message.body());
