@@ -1,7 +1,7 @@
 // Links that nobody uses are dropped, and nobody notices.
 #include <gtest/gtest.h>
 
-#include "call/sim_fleet.hpp"
+#include "call/raw_peer.hpp"
 
 namespace godwit::call::sim {
 namespace {
@@ -116,6 +116,35 @@ TEST(IdleLinks, EndWithoutAnError) {
         << "both ends, seed " << seed;
     EXPECT_EQ(watcher.unreachable, 0);
   }
+}
+
+// A bye tells how much there is to wait for, and messages overtake each other.
+TEST(IdleLinks, EndWhenEverythingHasArrivedHoweverLate) {
+  fabric::sim::Options in_order;
+  in_order.reorder_chance = 0;
+  SimFleet fleet(5, in_order, {});
+  RawPeer peer(fleet);
+  ASSERT_TRUE(fleet.world().run_until([&] { return peer.up; }, seconds(5)));
+  const auto say_bye = [&](std::uint64_t sent) {
+    wire::Header bye;
+    bye.kind = wire::Kind::bye;
+    bye.id = sent;
+    peer.send(bye, {});
+  };
+  const auto still_up = [&] {
+    fleet.world().run_for(milliseconds(10));
+    return peer.up;
+  };
+  wire::Header other;
+  other.kind = wire::Kind::pong;
+  say_bye(2);
+  say_bye(1);
+  EXPECT_TRUE(still_up());
+  EXPECT_EQ(peer.last.kind, wire::Kind::bye) << "the node agrees to part";
+  peer.send(other, {});
+  EXPECT_TRUE(still_up()) << "one message is still to come";
+  peer.send(other, {});
+  EXPECT_FALSE(still_up());
 }
 
 // Clients have a new identity each time: a node must not remember them all.
