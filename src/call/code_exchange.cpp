@@ -138,7 +138,7 @@ void Engine::on_have_code(LinkState& link, Bytes body) {
   ContentId bundle;
   std::memcpy(bundle.digest.data(), body.data(), body.size());
   holders_.note(bundle, link.peer->id);
-  if (store_->residence(bundle) != nullptr) return;
+  if (store_->residence(bundle) != nullptr || questions_.size() >= Question::kMaxOpen) return;
   ask({.bundle = bundle, .source = {link.peer->id, 0, &link}, .target = own_target()});
 }
 

@@ -36,8 +36,11 @@ struct Parked {
   Error last_error;
 };
 
-// A need_code that is not answered yet. Own ones are at most a few per bundle that calls wait for.
+// A need_code that is not answered yet.
 struct Question {
+  // Beyond this many at a time offers of code are ignored. Parked calls ask nevertheless: they are
+  // limited themselves.
+  static constexpr std::size_t kMaxOpen = 1024;
   // Somebody else is asked, too, if no answer came for so long.
   static constexpr Duration kPatience = std::chrono::seconds(2);
   // Then no answer is expected any more.

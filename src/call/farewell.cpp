@@ -33,6 +33,7 @@ void Engine::check_idle_links() {
   idle_check_armed_ = false;
   const Time now = scheduler_.now();
   bool again = false;
+  std::vector<LinkState*> idle;
   for (const auto& port : ports_) {
     for (const auto& [id, link] : port->links_) {
       again = true;
@@ -41,10 +42,13 @@ void Engine::check_idle_links() {
         link->traffic_before = link->traffic;
         link->quiet_since = now;
       } else if (now - link->quiet_since >= options_.idle_link) {
-        ++stats_.links_left;
-        leave(*link);
+        idle.push_back(link.get());
       }
     }
+  }
+  for (LinkState* link : idle) {  // afterwards: to leave one may be to dial another
+    ++stats_.links_left;
+    leave(*link);
   }
   if (forget_strangers() || again) arm_idle_check();
 }

@@ -52,5 +52,24 @@ TEST(HostilePeer, TenThousandMessagesOfNonsenseDoNotDisturbTheNode) {
   EXPECT_EQ(after.outcome.ending, Ending::ok);
 }
 
+TEST(HostilePeer, OffersOfCodeWithoutEndAreNotAllTakenUp) {
+  fabric::sim::Options options;
+  options.later_chance = 0;
+  SimFleet fleet(78, options, {});
+  RawPeer hostile(fleet);
+  ASSERT_TRUE(fleet.world().run_until([&] { return hostile.up; }, seconds(5)));
+  wire::Header offer;
+  offer.kind = wire::Kind::have_code;
+  for (int i = 0; i < 5000; ++i) {
+    hostile.send(offer, bytes_of_value(ContentId::of(bytes_of_value(i))));
+  }
+  fleet.world().run_for(seconds(1));
+  EXPECT_EQ(hostile.answers, Question::kMaxOpen) << "each answer is a question for the code";
+  fleet.world().run_for(seconds(65));
+  hostile.send(offer, bytes_of_value(ContentId::of(bytes_of("later"))));
+  fleet.world().run_for(seconds(1));
+  EXPECT_EQ(hostile.answers, Question::kMaxOpen + 1) << "questions without an answer are forgotten";
+}
+
 }  // namespace
 }  // namespace godwit::call::sim
