@@ -5,6 +5,7 @@
 // for nothing, and hears a bye whose numbers are its own turned round, knows that nothing is under
 // way in either direction and that nothing can come: it closes the link. Any message in between
 // makes the numbers differ, and another bye follows it.
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -22,7 +23,8 @@ constexpr Duration kForgetEvery = std::chrono::seconds(60);
 void Engine::arm_idle_check() {
   if (idle_check_armed_ || shut_down_) return;
   idle_check_armed_ = true;
-  const Duration pause = options_.idle_link > Duration{} ? options_.idle_link / 2 : kForgetEvery;
+  const bool drops = options_.idle_link > Duration{};
+  const Duration pause = drops ? std::max(options_.idle_link / 2, Duration{1}) : kForgetEvery;
   scheduler_.post_at(scheduler_.now() + pause, [self = self_] {
     if (*self != nullptr) (*self)->check_idle_links();
   });

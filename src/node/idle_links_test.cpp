@@ -2,6 +2,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <iterator>
+
 #include "node/fleet_for_test.hpp"
 #include "node/runtime.hpp"
 
@@ -61,6 +64,28 @@ TEST_P(IdleLinks, ComeAndGoWithoutANodeBeingLost) {
     return links_left(*a) + links_left(*b) >= 3 && links_up(*a) + links_up(*b) == 0;
   }));
   EXPECT_FALSE(ever_lost);
+}
+
+std::size_t open_files() {
+  const std::filesystem::directory_iterator files("/proc/self/fd");
+  return static_cast<std::size_t>(std::distance(begin(files), end(files)));
+}
+
+TEST_P(IdleLinks, LongHundredsOfThemLeaveNothingBehind) {
+  const auto a = start("a", address("a"), {});
+  const auto b = start("b", address("b"), a->addresses());
+  ASSERT_TRUE(eventually([&] { return sees_both(*a) && sees_both(*b); }));
+  NodeId to;
+  a->run_as_owner([&] { to = a->engine().options().self; });
+  std::size_t before = 0;
+  for (int i = 0; i < 300; ++i) {
+    b->run_as_owner([&] { b->engine().connect(to); });
+    ASSERT_TRUE(eventually([&] { return links_up(*b) > 0; }));
+    ASSERT_TRUE(eventually([&] { return links_up(*a) + links_up(*b) == 0; }));
+    if (i == 20) before = open_files();
+  }
+  EXPECT_GT(links_left(*a) + links_left(*b), 100U);
+  EXPECT_TRUE(eventually([&] { return open_files() <= before + 4; })) << before;
 }
 
 INSTANTIATE_TEST_SUITE_P(On, IdleLinks, testing::Values("shm", "tcp"),
