@@ -181,7 +181,7 @@ void Engine::on_cancel(LinkState& link, const wire::Header& header, Bytes body) 
     }
     if (found == nullptr) {
       const NodeId next = follow_trail(intake[0], intake[1]);
-      if (next) send_control(next, wire::Kind::cancel, body);
+      if (next) send_or_dial(next, wire::Kind::cancel, body);
       return;
     }
   }

@@ -11,6 +11,7 @@
 namespace godwit::call::sim {
 namespace {
 
+using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
@@ -85,36 +86,77 @@ void disturb(SimFleet& fleet) {
   }
 }
 
-void run_seed(std::uint64_t seed, std::size_t calls) {
-  SCOPED_TRACE("reproduce with GODWIT_SEED=" + std::to_string(seed));
-  SimFleet::Shape shape;
-  shape.nodes = 2 + seed % 5;
-  shape.code_budget_bytes =
-      seed % 3 == 0 ? 100'000 : 1'000'000;  // the small one evicts all the time
-  SimFleet fleet(seed, troubled(), shape);
+void evict_something(SimFleet& fleet) {
   Random& random = fleet.world().random();
+  const ProcessId victim = fleet.node_process(random.below(fleet.shape().nodes));
+  fleet.at(victim)->store->evict(fleet.bundle(random.below(fleet.shape().bundles)).id());
+}
+
+// Each seed mixes what a fleet has to live with; a quarter of them have no faults.
+struct Mix {
+  explicit Mix(std::uint64_t seed) : faults(seed % 4 != 0) {
+    shape.nodes = 2 + seed % 5;
+    if (seed % 3 == 0) shape.code_budget_bytes = 100'000;  // evicts all the time
+    if (seed % 8 < 4) shape.idle_link = microseconds(500) * (1 << seed % 6);
+    if (seed % 7 == 0) {
+      shape.kept = {.max_bytes = 1, .max_bundles = 1};
+      shape.hold_bundles = false;
+    }
+  }
+  [[nodiscard]] bool drops_idle_links() const { return shape.idle_link < seconds(1); }
+
+  bool faults;
+  SimFleet::Shape shape;
+};
+
+// Without a fault nothing is lost, dropped links or not. Only code that its owner let go of may be
+// nowhere any more, and that is said.
+void check_undisturbed(const Record& record, const Mix& mix) {
+  const Ending ending = record.outcome.ending;
+  const std::string what = "call " + std::to_string(record.key) + " '" + record.text + "'";
+  if (!mix.shape.hold_bundles && ending == Ending::rejected) {
+    ASSERT_EQ(record.outcome.reason, ErrorCode::unknown_code) << what;
+    return;
+  }
+  ASSERT_EQ(ending, record.function == throws ? Ending::app_error : Ending::ok) << what;
+}
+
+void make_calls(SimFleet& fleet, const Mix& mix, std::size_t calls) {
+  Random& random = fleet.world().random();
+  const SimFleet::Shape& shape = mix.shape;
   for (std::size_t i = 0; i < calls; ++i) {
     const ProcessId from = fleet.client_process(random.below(shape.clients));
     const auto function = static_cast<SimFunction>(random.below(kSimFunctions));
     const std::uint64_t hops = function == travel ? random.below(8) : 0;
-    Record& record =
-        fleet.call(from, fleet.node(random.below(shape.nodes)), random.below(shape.bundles),
-                   function, hops, milliseconds(50 + random.below(5000)));
-    if (random.chance(0.03)) {
+    const Duration deadline = mix.faults ? milliseconds(50 + random.below(5000)) : seconds(20);
+    Record& record = fleet.call(from, fleet.node(random.below(shape.nodes)),
+                                random.below(shape.bundles), function, hops, deadline);
+    if (mix.faults && random.chance(0.03)) {
       if (OutgoingCall* call = fleet.outgoing(record)) fleet.at(from)->engine->cancel(*call);
     }
     fleet.world().run_for(Duration(random.below(3'000'000)));
-    if (random.chance(0.05)) disturb(fleet);
+    if (random.chance(0.05)) mix.faults ? disturb(fleet) : evict_something(fleet);
   }
+}
+
+void run_seed(std::uint64_t seed, std::size_t calls) {
+  SCOPED_TRACE("reproduce with GODWIT_SEED=" + std::to_string(seed));
+  const Mix mix(seed);
+  SimFleet fleet(seed, mix.faults ? troubled() : fabric::sim::Options{}, mix.shape);
+  make_calls(fleet, mix, calls);
   ASSERT_TRUE(fleet.world().run_until([&] { return fleet.all_ended(); }, seconds(30)))
       << "a call never ended";
   for (const auto& record : fleet.records()) {
     check(fleet, *record);
+    if (!mix.faults) check_undisturbed(*record, mix);
     if (::testing::Test::HasFatalFailure()) return;
   }
   fleet.world().heal();
   fleet.world().run_for(seconds(15));  // late answers, sweeps and dead links settle
   check_clean(fleet);
+  if (mix.drops_idle_links()) {
+    EXPECT_EQ(fleet.world().live_links(), 0U) << "an idle link was not dropped";
+  }
 }
 
 std::uint64_t first_seed() {

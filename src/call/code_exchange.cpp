@@ -1,4 +1,5 @@
-// Code on demand: asking for a bundle, giving one, and taking one in.
+// Code on demand: giving a bundle, or saying who may have it, and taking one in.
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -7,98 +8,142 @@
 
 namespace godwit::call {
 
-// Asks one of the links that brought calls of the bundle; they have it, or know who does.
-void Engine::want_code(const ContentId& bundle) {
-  const auto it = parked_.find(bundle);
-  if (it == parked_.end() || it->second.asked != nullptr) return;
-  LinkState* link = nullptr;
-  it->second.calls.for_each([&](IncomingCall& call) {
-    if (link == nullptr) link = call.link;
-  });
-  if (link == nullptr) return;
-  it->second.asked = link;
-  ask_for_code(bundle, *link);
+code::Bundle Engine::bundle_for(const ContentId& id) {
+  if (code::Bundle bundle = functions_.bundle(id)) return bundle;
+  const code::Residence* residence = store_ != nullptr ? store_->residence(id) : nullptr;
+  return residence != nullptr ? residence->bundle : code::Bundle{};
 }
 
-void Engine::ask_for_code(const ContentId& bundle, LinkState& link) {
-  const code::TargetInfo& target = store_->target();
-  wire::NeedCode need;
-  need.bundle = bundle;
-  need.target.machine = static_cast<std::uint8_t>(target.machine);
-  need.target.has_jit = target.has_jit ? 1 : 0;
-  need.target.llvm_major = target.llvm_major;
-  wire::Header header;
-  header.kind = wire::Kind::need_code;
-  const Bytes body = bytes_of_value(need);
-  ++stats_.need_code_sent;
-  send_message(link, header, {&body, 1}, {}, nullptr);
-}
-
-const code::Bundle* Engine::bundle_for(const ContentId& id) const {
-  if (const code::Bundle* bundle = functions_.bundle(id)) return bundle;
-  if (store_ == nullptr) return nullptr;
-  const code::Residence* residence = store_->residence(id);
-  return residence == nullptr ? nullptr : &residence->bundle;
-}
-
-void Engine::on_need_code(LinkState& link, Bytes body) {
+void Engine::on_need_code(LinkState& link, const wire::Header& header, Bytes body) {
   const auto need = wire::parse_need_code(body);
   if (!need) {
     ++stats_.protocol_errors;
-    return;
+    return refuse_code(link, header.id, {}, need.error(), {});
   }
-  wire::Header header;
-  header.kind = wire::Kind::code;
-  wire::CodeHead head;
-  head.bundle = need->bundle;
-  const auto refuse = [&](const Error& error) {
-    head.reason = static_cast<std::uint32_t>(error.code);
-    head.manifest_size = static_cast<std::uint32_t>(error.message.size());
-    const std::array<Bytes, 2> parts{bytes_of_value(head), bytes_of(error.message)};
-    send_message(link, header, parts, {}, nullptr);
-  };
-  const code::Bundle* bundle = bundle_for(need->bundle);
-  if (bundle == nullptr) {
-    return refuse({ErrorCode::unknown_code, fmt::format("{} does not have bundle {} any more",
-                                                        options_.name, need->bundle.short_hex())});
+  std::string lacking =
+      fmt::format("{} does not have bundle {} any more", options_.name, need->bundle.short_hex());
+  if (const code::Bundle bundle = bundle_for(need->bundle)) {
+    code::TargetInfo target;
+    target.machine = static_cast<code::Machine>(need->target.machine);
+    target.has_jit = need->target.has_jit != 0;
+    target.llvm_major = need->target.llvm_major;
+    const auto slice = code::choose_slice(bundle, target);
+    if (!slice) return refuse_code(link, header.id, need->bundle, slice.error(), {});
+    if (!(*slice)->bytes.empty()) {
+      return give_code(link, header.id, bundle, (*slice)->bytes);
+    }
+    lacking = fmt::format("{} has bundle '{}', but not its slice for {}", options_.name,
+                          bundle.name(), code::describe(target));
   }
-  code::TargetInfo target;
-  target.machine = static_cast<code::Machine>(need->target.machine);
-  target.has_jit = need->target.has_jit != 0;
-  target.llvm_major = need->target.llvm_major;
-  const auto slice = code::choose_slice(*bundle, target);
-  if (!slice) return refuse(slice.error());
-  if ((*slice)->bytes.empty()) {
-    return refuse(
-        {ErrorCode::no_slice, fmt::format("{} has bundle '{}', but not its slice for {}",
-                                          options_.name, bundle->name(), code::describe(target))});
-  }
+  if ((header.flags & wire::kRelayed) == 0 && relay_question(link, header.id, *need)) return;
+  refuse_code(link, header.id, need->bundle, {ErrorCode::unknown_code, std::move(lacking)},
+              referral_for(need->bundle, link));
+}
 
+void Engine::give_code(LinkState& link, std::uint64_t question, const code::Bundle& bundle,
+                       Bytes slice) {
   struct Sending {
     code::Bundle bundle;
     wire::CodeHead head;
   };
   static constexpr std::array<std::byte, wire::kSliceAlignment> kPadding{};
-  auto sending = std::make_shared<Sending>(Sending{*bundle, head});
-  sending->head.manifest_size = static_cast<std::uint32_t>(bundle->manifest_bytes().size());
-  sending->head.slice_size = (*slice)->bytes.size();
+  auto sending = std::make_shared<Sending>();
+  sending->bundle = bundle;
+  sending->head.bundle = bundle.id();
+  sending->head.manifest_size = static_cast<std::uint32_t>(bundle.manifest_bytes().size());
+  sending->head.slice_size = slice.size();
   const std::array<Bytes, 4> parts{
-      bytes_of_value(sending->head), bundle->manifest_bytes(),
-      Bytes(kPadding).first(wire::code_padding(sending->head.manifest_size)), (*slice)->bytes};
+      bytes_of_value(sending->head), bundle.manifest_bytes(),
+      Bytes(kPadding).first(wire::code_padding(sending->head.manifest_size)), slice};
   ++stats_.code_sent;
   for (const Bytes& part : parts) stats_.code_bytes_sent += part.size();
+  holders_.note(bundle.id(), link.peer->id);
+  wire::Header header;
+  header.kind = wire::Kind::code;
+  header.id = question;
   send_message(link, header, parts, {}, sending);
+}
+
+void Engine::refuse_code(LinkState& link, std::uint64_t question, const ContentId& bundle,
+                         const Error& why, NodeId referral) {
+  wire::CodeHead head;
+  head.bundle = bundle;
+  head.reason = static_cast<std::uint32_t>(why.code);
+  head.manifest_size = static_cast<std::uint32_t>(why.message.size());
+  head.referral = referral.value;
+  if (referral) ++stats_.referrals_given;
+  const std::array<Bytes, 2> parts{bytes_of_value(head), bytes_of(why.message)};
+  wire::Header header;
+  header.kind = wire::Kind::code;
+  header.id = question;
+  send_message(link, header, parts, {}, nullptr);
+}
+
+// Only to nodes: nobody else can reach a client.
+NodeId Engine::referral_for(const ContentId& bundle, const LinkState& asker) {
+  for (const NodeId holder : holders_.of(bundle)) {
+    const auto peer = peers_.find(holder);
+    const bool known = peer != peers_.end() && peer->second->serves;
+    if (known && holder != options_.self && holder != asker.peer->id) return holder;
+  }
+  return {};
+}
+
+// A client has code that only the nodes it is linked with can ask it for. Such a node passes the
+// question on: to the origin of the travelling call it was asked for, else to a client that had it.
+bool Engine::relay_question(LinkState& asker, std::uint64_t question, const wire::NeedCode& need) {
+  if (relays_ >= Question::kMaxRelays) return false;
+  LinkState* source = nullptr;
+  if (const auto it = travelling_.find(need.intake_call); it != travelling_.end()) {
+    source = it->second->link;
+  }
+  for (const NodeId holder : holders_.of(need.bundle)) {
+    if (source != nullptr) break;
+    const auto peer = peers_.find(holder);
+    if (peer != peers_.end() && !peer->second->serves) source = peer->second->link();
+  }
+  if (source == nullptr || source->peer == asker.peer) return false;
+  ++asker.owed;
+  ++stats_.code_relayed;
+  ask({.bundle = need.bundle,
+       .source = {source->peer->id, 0, source},
+       .target = need.target,
+       .relay = {asker.port, asker.id, question}});
+  return true;
+}
+
+void Engine::relay_code(const Question& question, Buffer code) {
+  LinkState* asker = question.relay.port->find(question.relay.link);
+  if (asker == nullptr) return;
+  --asker->owed;
+  wire::Header header;
+  header.kind = wire::Kind::code;
+  header.id = question.relay.question;
+  const Bytes view = code.view();
+  send_message(*asker, header, {&view, 1}, std::move(code), nullptr);
+  if (asker->leaving) farewell(*asker);
+}
+
+void Engine::relay_refusal(const Question& question, const Error& why, NodeId referral) {
+  LinkState* asker = question.relay.port->find(question.relay.link);
+  if (asker == nullptr) return;
+  --asker->owed;
+  refuse_code(*asker, question.relay.question, question.bundle, why,
+              referral ? referral : referral_for(question.bundle, *asker));
+  if (asker->leaving) farewell(*asker);
 }
 
 void Engine::on_have_code(LinkState& link, Bytes body) {
   if (store_ == nullptr || body.size() != ContentId::kSize) return;
   ContentId bundle;
   std::memcpy(bundle.digest.data(), body.data(), body.size());
-  if (store_->residence(bundle) == nullptr) ask_for_code(bundle, link);
+  holders_.note(bundle, link.peer->id);
+  if (store_->residence(bundle) != nullptr || questions_.size() >= Question::kMaxOpen) return;
+  ask({.bundle = bundle, .source = {link.peer->id, 0, &link}, .target = own_target()});
 }
 
 Status Engine::spread(NodeId to, const ContentId& bundle) {
-  if (bundle_for(bundle) == nullptr) {
+  if (!bundle_for(bundle)) {
     return fail(ErrorCode::unknown_code, "{} does not have bundle {}", options_.name,
                 bundle.short_hex());
   }
@@ -109,58 +154,93 @@ Status Engine::spread(NodeId to, const ContentId& bundle) {
 }
 
 void Engine::on_code_message(LinkState& link, fabric::Message& message) {
-  if (store_ == nullptr) return;
+  const std::uint64_t id = message.header().id;
+  const auto asked = questions_.find(id);
+  if (asked == questions_.end() || asked->second.source.link != &link) {
+    ++stats_.late_replies;
+    return;
+  }
+  if (message.body_discarded()) {
+    return question_failed(id, {ErrorCode::too_large,
+                                "the code is larger than a node on its way "
+                                "accepts"});
+  }
   const auto view = wire::parse_code(message.body());
-  if (!view) {
+  if (!view || view->head.bundle != asked->second.bundle) {
     ++stats_.protocol_errors;
-    observer_.on_warning(fmt::format("{} sent code that makes no sense: {}", link.peer->describe(),
-                                     view.error().message));
-    return;
+    const std::string why = view ? "it is not what was asked for" : view.error().message;
+    const std::string text =
+        fmt::format("{} sent code that makes no sense: {}", link.peer->describe(), why);
+    observer_.on_warning(text);
+    return question_failed(id, {ErrorCode::protocol_violation, text});
   }
-  const ContentId id = view->head.bundle;
-  if (view->head.reason != 0) {
-    code_arrived(id, tl::unexpected(Error{static_cast<ErrorCode>(view->head.reason),
-                                          std::string(text_of(view->manifest))}));
-    return;
+  if (view->head.reason != 0) return on_refusal(id, *view);
+  holders_.note(asked->second.bundle, link.peer->id);
+  const Question question = *take_question(id);
+  if (question.relay.port != nullptr) {
+    relay_code(question, message.take_body());
+  } else {
+    check_code(id, question.bundle, message.take_body());
   }
-  // Hashing a large slice takes milliseconds: not here, where every link waits.
+}
+
+void Engine::on_refusal(std::uint64_t id, const wire::CodeView& refusal) {
+  const Question question = *take_question(id);
+  holders_.drop(question.bundle, question.source.node);
+  const Error why{static_cast<ErrorCode>(refusal.head.reason),
+                  std::string(text_of(refusal.manifest))};
+  const NodeId referral{refusal.head.referral};
+  if (question.relay.port != nullptr) return relay_refusal(question, why, referral);
+  const auto it = parked_.find(question.bundle);
+  if (it == parked_.end()) return;
+  Parked& parked = it->second;
+  if (referral && referral != options_.self && parked.referrals.size() < Parked::kMaxReferrals) {
+    ++stats_.referrals_followed;
+    parked.referrals.push_back(referral);
+  }
+  if (parked.question != id) return;  // somebody else has been asked since
+  parked.question = 0;
+  parked.last_error = why;
+  if (why.code == ErrorCode::no_slice) return fail_parked(question.bundle, why);
+  seek_code(question.bundle);
+}
+
+// Hashing a large slice takes milliseconds: not on the thread every link waits for.
+void Engine::check_code(std::uint64_t id, const ContentId& bundle, Buffer body) {
   struct Check {
     Buffer body;
     Result<code::Bundle> bundle;
   };
   auto check = std::make_shared<Check>();
-  check->body = message.take_body();
+  check->body = std::move(body);
   scheduler_.offload(
-      [check, id] {
+      [check, bundle] {
         const auto code = wire::parse_code(check->body.view());
-        auto bundle = code::Bundle::from_manifest(code->manifest);
-        if (bundle && bundle->id() != id) {
+        auto checked = code::Bundle::from_manifest(code->manifest);
+        if (checked && checked->id() != bundle) {
           check->bundle = fail(ErrorCode::corrupt_code,
                                "the manifest that arrived for bundle {} has the hash {}",
-                               id.short_hex(), bundle->id().short_hex());
+                               bundle.short_hex(), checked->id().short_hex());
           return;
         }
-        check->bundle = bundle ? bundle->with_slice(code->slice) : std::move(bundle);
+        check->bundle = checked ? checked->with_slice(code->slice) : std::move(checked);
       },
-      [self = self_, check, id] {
-        if (*self != nullptr) (*self)->code_arrived(id, std::move(check->bundle));
+      [self = self_, check, id, bundle] {
+        if (*self != nullptr) (*self)->code_arrived(bundle, id, std::move(check->bundle));
       });
 }
 
-void Engine::code_arrived(const ContentId& id, Result<code::Bundle> bundle) {
-  if (const auto it = parked_.find(id); it != parked_.end()) it->second.asked = nullptr;
-  if (!bundle) return fail_parked(id, bundle.error());
-  if (const Status added = store_->add(*std::move(bundle)); !added) fail_parked(id, added.error());
-}
-
-void Engine::fail_parked(const ContentId& bundle, const Error& error) {
-  const auto it = parked_.find(bundle);
-  if (it == parked_.end()) return;
-  std::vector<IncomingCall*> calls;
-  it->second.calls.for_each([&](IncomingCall& call) { calls.push_back(&call); });
-  for (IncomingCall* call : calls) {
-    answer(*call, {Ending::rejected, false, error.code}, bytes_of(error.message), {});
+void Engine::code_arrived(const ContentId& id, std::uint64_t question,
+                          Result<code::Bundle> bundle) {
+  const auto it = parked_.find(id);
+  const bool latest = it != parked_.end() && it->second.question == question;
+  if (!bundle && !latest) return;
+  if (it != parked_.end()) it->second.question = 0;
+  if (!bundle) {  // whoever sent it; another copy may be sound
+    it->second.last_error = bundle.error();
+    return seek_code(id);
   }
+  if (const Status added = store_->add(*std::move(bundle)); !added) fail_parked(id, added.error());
 }
 
 }  // namespace godwit::call

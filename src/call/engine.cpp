@@ -81,17 +81,6 @@ std::shared_ptr<const NodeList> Engine::nodes() const {
   return nodes_;
 }
 
-bool Engine::send_control(NodeId to, wire::Kind kind, Bytes body) {
-  LinkState* link = peer_of(to).link();
-  if (link == nullptr) return false;
-  wire::Header header;
-  header.kind = kind;
-  Buffer copy = Buffer::copy_of(body);
-  const Bytes view = copy.view();
-  send_message(*link, header, {&view, 1}, std::move(copy), nullptr);
-  return true;
-}
-
 void Engine::send_or_dial(NodeId to, wire::Kind kind, Bytes body) {
   wire::Header header;
   header.kind = kind;
@@ -104,7 +93,9 @@ void Engine::connect(NodeId node) {
 
 std::size_t Engine::links_up() const {
   std::size_t count = 0;
-  for (const auto& [id, peer] : peers_) count += peer->links.size();
+  for (const auto& port : ports_) {
+    for (const auto& [id, link] : port->links_) count += link->up ? 1 : 0;
+  }
   return count;
 }
 
@@ -112,7 +103,9 @@ void Engine::send_message(LinkState& link, const wire::Header& header, std::span
                           Buffer kept, std::shared_ptr<const void> kept_object) {
   const std::uint64_t tag = next_tag_++;
   const fabric::Sent sent = link.port->transport().send(link.id, header, parts, tag);
+  ++link.traffic.sent;
   if (sent == fabric::Sent::later) {
+    ++link.borrowed;
     kept_.emplace(tag, Kept{std::move(kept), std::move(kept_object), nullptr, &link});
   }
 }
@@ -122,7 +115,9 @@ void Engine::on_sent(std::uint64_t tag) {
   if (it == kept_.end()) return;
   Kept kept = std::move(it->second);
   kept_.erase(it);
+  --kept.link->borrowed;
   let_go(kept);
+  if (kept.link->leaving) farewell(*kept.link);
 }
 
 void Engine::send_or_queue(NodeId to, const wire::Header& header, Buffer body) {
@@ -166,7 +161,8 @@ void Engine::sweep() {
                             : "the deadline passed while the call waited for its code"),
            {});
   }
-  if (!travelling_.empty() || !parked_.empty()) arm_sweep();
+  sweep_questions(now);
+  if (!travelling_.empty() || !parked_.empty() || !questions_.empty()) arm_sweep();
 }
 
 }  // namespace godwit::call

@@ -2,8 +2,8 @@
 //
 // Both ends are here, since a node is both: it makes calls (start, cancel) and takes them (accept,
 // run, answer), asks for code and gives it. The verbs live in one file each: links.cpp, start.cpp,
-// reply.cpp, accept.cpp, run.cpp, code_exchange.cpp, travel.cpp; here.cpp is the door of mobile
-// code.
+// reply.cpp, accept.cpp, run.cpp, code_search.cpp, code_exchange.cpp, travel.cpp, farewell.cpp;
+// here.cpp is the door of mobile code.
 //
 // Threads: everything is called by the scheduler's owning thread, except post().
 #pragma once
@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,6 +21,8 @@
 
 #include "base/list.hpp"
 #include "base/scheduler.hpp"
+#include "call/code_holders.hpp"
+#include "call/code_wanted.hpp"
 #include "call/executor.hpp"
 #include "call/incoming.hpp"
 #include "call/link_state.hpp"
@@ -93,11 +96,15 @@ class Engine final : public code::StoreEvents {
     std::uint32_t max_fan_out = 4096;  // calls one function may have outstanding
     Duration reconnect_window = std::chrono::seconds(10);  // for idempotent calls of a lost node
     Duration inline_overrun = std::chrono::milliseconds(1);
+    // A link on which nothing is outstanding and nothing was said for so long is ended. Zero:
+    // never.
+    Duration idle_link = std::chrono::seconds(60);
   };
   struct Stats {
     std::uint64_t calls_started = 0, calls_ended = 0, calls_taken = 0, calls_resent = 0;
     std::uint64_t late_replies = 0, need_code_sent = 0, code_sent = 0, code_bytes_sent = 0;
     std::uint64_t hops_sent = 0, credits_violated = 0, overruns = 0, protocol_errors = 0;
+    std::uint64_t links_left = 0, referrals_given = 0, referrals_followed = 0, code_relayed = 0;
   };
 
   // `store` and `executor` are null in a process that only makes calls.
@@ -130,9 +137,7 @@ class Engine final : public code::StoreEvents {
   [[nodiscard]] EngineObserver& observer() { return observer_; }
 
   // --- Other messages ---
-  // Sends if there is a link; false if not (none is made).
-  bool send_control(NodeId to, wire::Kind kind, Bytes body);
-  // The same, making a link if there is none; the message is lost if that fails.
+  // Makes a link if there is none; the message is lost if that fails.
   void send_or_dial(NodeId to, wire::Kind kind, Bytes body);
   // Makes sure there is, or will be, a link.
   void connect(NodeId node);
@@ -147,6 +152,7 @@ class Engine final : public code::StoreEvents {
   [[nodiscard]] FunctionTable& functions() { return functions_; }
   [[nodiscard]] OutgoingPool& pool() { return outgoing_pool_; }
   [[nodiscard]] std::size_t links_up() const;
+  [[nodiscard]] std::size_t peers_known() const { return peers_.size(); }
   [[nodiscard]] std::size_t calls_outstanding() const { return wheel_.size(); }
   [[nodiscard]] std::size_t calls_inside() const { return incoming_pool_.in_use(); }
 
@@ -164,6 +170,14 @@ class Engine final : public code::StoreEvents {
   void lose_sent(LinkState& link, const Error& why);
   void lose_incoming(LinkState& link);
 
+  // farewell.cpp
+  void arm_idle_check();
+  void check_idle_links();
+  bool forget_strangers();
+  void leave(LinkState& link);
+  void farewell(LinkState& link);
+  void on_bye(LinkState& link, const wire::Header& header);
+
   // start.cpp
   void drain_inbox();
   void wait_for_link(Peer& peer, OutgoingCall& call);
@@ -177,6 +191,7 @@ class Engine final : public code::StoreEvents {
 
   // reply.cpp
   void on_message(LinkState& link, fabric::Message& message);
+  void dispatch(LinkState& link, fabric::Message& message);
   void on_reply(LinkState& link, fabric::Message& message);
   void on_hop_moved(LinkState& link, const wire::Header& header, Bytes body);
   void end(OutgoingCall& call, wire::OutcomeWord outcome, Bytes text);
@@ -207,15 +222,37 @@ class Engine final : public code::StoreEvents {
   void release(IncomingCall& call);
   void note_overrun(const code::FunctionSlot& slot, std::uint64_t cycles);
 
+  // code_search.cpp
+  void want_code(ContentId bundle);
+  void seek_code(const ContentId& bundle);
+  [[nodiscard]] std::optional<CodeSource> next_source(Parked& parked);
+  void ask(Question question);
+  void send_question(std::uint64_t id, Question& question, LinkState& link);
+  void send_questions_for(Peer& peer, LinkState& link);
+  std::optional<Question> take_question(std::uint64_t id);
+  void question_failed(std::uint64_t id, const Error& why);
+  void lose_questions(const LinkState& link, const Error& why);
+  void lose_questions_for(const Peer& peer, const Error& why);
+  void sweep_questions(Time now);
+  void fail_parked(const ContentId& bundle, const Error& error);
+  [[nodiscard]] wire::CodeTarget own_target() const;
+
   // code_exchange.cpp
-  void want_code(const ContentId& bundle);
-  void ask_for_code(const ContentId& bundle, LinkState& link);
-  void on_need_code(LinkState& link, Bytes body);
+  void on_need_code(LinkState& link, const wire::Header& header, Bytes body);
+  void give_code(LinkState& link, std::uint64_t question, const code::Bundle& bundle, Bytes slice);
+  void refuse_code(LinkState& link, std::uint64_t question, const ContentId& bundle,
+                   const Error& why, NodeId referral);
+  [[nodiscard]] bool relay_question(LinkState& asker, std::uint64_t question,
+                                    const wire::NeedCode& need);
+  void relay_code(const Question& question, Buffer code);
+  void relay_refusal(const Question& question, const Error& why, NodeId referral);
+  [[nodiscard]] NodeId referral_for(const ContentId& bundle, const LinkState& asker);
   void on_have_code(LinkState& link, Bytes body);
   void on_code_message(LinkState& link, fabric::Message& message);
-  void code_arrived(const ContentId& bundle, Result<code::Bundle> code);
-  void fail_parked(const ContentId& bundle, const Error& error);
-  [[nodiscard]] const code::Bundle* bundle_for(const ContentId& id) const;
+  void on_refusal(std::uint64_t id, const wire::CodeView& refusal);
+  void check_code(std::uint64_t id, const ContentId& bundle, Buffer body);
+  void code_arrived(const ContentId& bundle, std::uint64_t question, Result<code::Bundle> code);
+  [[nodiscard]] code::Bundle bundle_for(const ContentId& id);
 
   // travel.cpp
   void travel_on(IncomingCall& call);
@@ -246,10 +283,6 @@ class Engine final : public code::StoreEvents {
     LinkState* link = nullptr;
   };
   void let_go(Kept& kept);
-  struct Parked {
-    IntrusiveList<IncomingCall, ParkedTag> calls;
-    LinkState* asked = nullptr;
-  };
   // Where travelling calls went from here, so that a cancel can follow; the oldest are forgotten.
   struct Crumb {
     std::uint64_t intake_node = 0, intake_call = 0;
@@ -282,6 +315,10 @@ class Engine final : public code::StoreEvents {
 
   IncomingPool incoming_pool_;
   std::unordered_map<ContentId, Parked> parked_;
+  std::unordered_map<std::uint64_t, Question> questions_;
+  std::uint64_t next_question_ = 1;
+  std::size_t relays_ = 0;  // of the questions, those for others
+  CodeHolders holders_;
   std::unordered_map<std::uint64_t, IncomingCall*> travelling_;  // by intake id
   std::uint64_t next_intake_id_;
   std::array<Crumb, kTrail> trail_{};
@@ -303,6 +340,7 @@ class Engine final : public code::StoreEvents {
   std::shared_ptr<const NodeList> nodes_;
   Builder* builder_ = nullptr;
   bool sweep_armed_ = false;
+  bool idle_check_armed_ = false;
   std::shared_ptr<Engine*> self_;  // expired for tasks that outlive the engine
 };
 

@@ -4,7 +4,7 @@ namespace godwit::call {
 
 FunctionRef* FunctionTable::intern(const code::Bundle& bundle, std::uint32_t function) {
   const std::lock_guard lock(mutex_);
-  bundles_.try_emplace(bundle.id(), bundle);
+  bundles_.add(bundle);
   const bool idempotent = (bundle.functions()[function].flags & GODWIT_EXPORT_IDEMPOTENT) != 0;
   return intern_locked(bundle.id(), function, idempotent);
 }
@@ -12,6 +12,7 @@ FunctionRef* FunctionTable::intern(const code::Bundle& bundle, std::uint32_t fun
 FunctionRef* FunctionTable::intern(const ContentId& bundle, std::uint32_t function,
                                    bool idempotent) {
   const std::lock_guard lock(mutex_);
+  if (refs_.size() >= kMaxFunctions && !refs_.contains({bundle, function})) return nullptr;
   return intern_locked(bundle, function, idempotent);
 }
 
@@ -27,13 +28,12 @@ FunctionRef* FunctionTable::intern_locked(const ContentId& bundle, std::uint32_t
 
 void FunctionTable::add(const code::Bundle& bundle) {
   const std::lock_guard lock(mutex_);
-  bundles_.try_emplace(bundle.id(), bundle);
+  bundles_.add(bundle);
 }
 
-const code::Bundle* FunctionTable::bundle(const ContentId& id) const {
+code::Bundle FunctionTable::bundle(const ContentId& id) {
   const std::lock_guard lock(mutex_);
-  const auto it = bundles_.find(id);
-  return it == bundles_.end() ? nullptr : &it->second;
+  return bundles_.find(id);
 }
 
 }  // namespace godwit::call

@@ -6,9 +6,9 @@
 #include <memory>
 #include <mutex>
 #include <utility>
-#include <vector>
 
 #include "base/ids.hpp"
+#include "call/kept_bundles.hpp"
 #include "code/bundle/bundle.hpp"
 
 namespace godwit::call {
@@ -24,20 +24,26 @@ struct FunctionRef {
 // Also keeps the bundles themselves, so that a node that lacks one can be given it. Any thread.
 class FunctionTable {
  public:
+  // Functions mobile code may name; what the application itself names is not limited.
+  static constexpr std::size_t kMaxFunctions = std::size_t{1} << 20;
+
+  explicit FunctionTable(KeptBundles::Limits limits = {}) : bundles_(limits) {}
+
   [[nodiscard]] FunctionRef* intern(const code::Bundle& bundle, std::uint32_t function);
-  // A function whose bundle is elsewhere in this process (the node's code store).
+  // A function whose bundle is elsewhere in this process (the node's code store). Null: there are
+  // kMaxFunctions.
   [[nodiscard]] FunctionRef* intern(const ContentId& bundle, std::uint32_t function,
                                     bool idempotent);
   void add(const code::Bundle& bundle);
-  // Stable: bundles are never removed.
-  [[nodiscard]] const code::Bundle* bundle(const ContentId& id) const;
+  // No bundle if it was never added, or is forgotten (KeptBundles).
+  [[nodiscard]] code::Bundle bundle(const ContentId& id);
 
  private:
   FunctionRef* intern_locked(const ContentId& bundle, std::uint32_t function, bool idempotent);
 
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   std::map<std::pair<ContentId, std::uint32_t>, std::unique_ptr<FunctionRef>> refs_;
-  std::map<ContentId, code::Bundle> bundles_;
+  KeptBundles bundles_;
 };
 
 }  // namespace godwit::call

@@ -69,12 +69,19 @@ const char* last_error(const godwit_here_v1*) {
 Result<FunctionRef*> resolve(CallContext& context, const godwit_function_ref& wanted) {
   FunctionTable& functions = context.engine->functions();
   const code::Bundle* bundle = context.bundle;
+  code::Bundle built;
   if (wanted.bundle != nullptr) {
     ContentId id;
     std::memcpy(id.digest.data(), wanted.bundle, ContentId::kSize);
-    if (id != bundle->id()) bundle = functions.bundle(id);
-    if (bundle == nullptr) {
-      return fail(ErrorCode::unknown_code, "bundle {} was not built here", id.short_hex());
+    if (id != bundle->id()) {
+      built = functions.bundle(id);
+      bundle = &built;
+    }
+    if (!*bundle) {
+      return fail(ErrorCode::unknown_code,
+                  "bundle {} was not built here, or so many others since that it was forgotten: "
+                  "build it again",
+                  id.short_hex());
     }
   }
   const std::string_view name(wanted.name, wanted.name_size);
@@ -83,8 +90,14 @@ Result<FunctionRef*> resolve(CallContext& context, const godwit_function_ref& wa
     return fail(ErrorCode::unknown_function, "bundle '{}' exports no function '{}'", bundle->name(),
                 name);
   }
-  return functions.intern(bundle->id(), static_cast<std::uint32_t>(*index),
-                          bundle->functions()[*index].is_idempotent());
+  FunctionRef* function = functions.intern(bundle->id(), static_cast<std::uint32_t>(*index),
+                                           bundle->functions()[*index].is_idempotent());
+  if (function == nullptr) {
+    return fail(ErrorCode::resource_exhausted,
+                "this node has called {} different functions of mobile code, its limit",
+                FunctionTable::kMaxFunctions);
+  }
+  return function;
 }
 
 Result<Buffer> gather(const godwit_bytes* parts, std::size_t count) {

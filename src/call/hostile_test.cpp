@@ -1,33 +1,12 @@
 // Peers that send nonsense: each message is refused or ignored, and the node keeps serving.
 #include <gtest/gtest.h>
 
-#include "call/sim_fleet.hpp"
+#include "call/raw_peer.hpp"
 
 namespace godwit::call::sim {
 namespace {
 
 using std::chrono::seconds;
-
-// A process that shakes hands like any other, and then sends what it likes.
-struct Hostile final : fabric::TransportEvents {
-  explicit Hostile(SimFleet& fleet) : id(fleet.world().add_process()) {
-    transport = fleet.world().transport(id, *this, wire::encode({16, false, "hostile", {}}));
-    link = transport->connect(fleet.world().address(fleet.node_process(0))).value();
-  }
-  void on_up(LinkId, const fabric::Hello&) override { up = true; }
-  void on_down(LinkId, const Error&) override { up = false; }
-  void on_message(LinkId, fabric::Message&) override { ++answers; }
-  void on_sent(LinkId, std::uint64_t) override {}
-  void send(const wire::Header& header, Bytes body) {
-    static_cast<void>(transport->send(link, header, {&body, 1}, 0));
-  }
-
-  ProcessId id;
-  std::unique_ptr<fabric::Transport> transport;
-  LinkId link;
-  bool up = false;
-  std::size_t answers = 0;
-};
 
 TEST(HostilePeer, TenThousandMessagesOfNonsenseDoNotDisturbTheNode) {
   fabric::sim::Options options;
@@ -36,7 +15,7 @@ TEST(HostilePeer, TenThousandMessagesOfNonsenseDoNotDisturbTheNode) {
   Record& warm = fleet.call(fleet.client_process(0), fleet.node(0), 0, work, 0, seconds(10));
   ASSERT_TRUE(fleet.world().run_until([&] { return warm.ended == 1; }, seconds(10)));
 
-  Hostile hostile(fleet);
+  RawPeer hostile(fleet);
   ASSERT_TRUE(fleet.world().run_until([&] { return hostile.up; }, seconds(5)));
   Random random(5);
   std::vector<std::byte> body;
@@ -71,6 +50,25 @@ TEST(HostilePeer, TenThousandMessagesOfNonsenseDoNotDisturbTheNode) {
   Record& after = fleet.call(fleet.client_process(0), fleet.node(0), 0, work, 0, seconds(10));
   ASSERT_TRUE(fleet.world().run_until([&] { return after.ended == 1; }, seconds(10)));
   EXPECT_EQ(after.outcome.ending, Ending::ok);
+}
+
+TEST(HostilePeer, OffersOfCodeWithoutEndAreNotAllTakenUp) {
+  fabric::sim::Options options;
+  options.later_chance = 0;
+  SimFleet fleet(78, options, {});
+  RawPeer hostile(fleet);
+  ASSERT_TRUE(fleet.world().run_until([&] { return hostile.up; }, seconds(5)));
+  wire::Header offer;
+  offer.kind = wire::Kind::have_code;
+  for (int i = 0; i < 5000; ++i) {
+    hostile.send(offer, bytes_of_value(ContentId::of(bytes_of_value(i))));
+  }
+  fleet.world().run_for(seconds(1));
+  EXPECT_EQ(hostile.answers, Question::kMaxOpen) << "each answer is a question for the code";
+  fleet.world().run_for(seconds(65));
+  hostile.send(offer, bytes_of_value(ContentId::of(bytes_of("later"))));
+  fleet.world().run_for(seconds(1));
+  EXPECT_EQ(hostile.answers, Question::kMaxOpen + 1) << "questions without an answer are forgotten";
 }
 
 }  // namespace

@@ -17,16 +17,47 @@ namespace godwit::call {
 class Port;
 struct Peer;
 
+// Messages of a link so far, as one end sees them; byes do not count.
+struct Traffic {
+  std::uint64_t sent = 0;
+  std::uint64_t received = 0;
+  friend bool operator==(const Traffic&, const Traffic&) = default;
+};
+
 struct LinkState {
   Port* port = nullptr;
   LinkId id;
   Peer* peer = nullptr;  // known once up; before, only for a link we dialled
   bool up = false;
+  bool came_up = false;              // it was up once: its end is not a failed attempt to dial
   std::uint32_t credits = 0;         // calls we may still send
+  std::uint32_t granted = 0;         // credits when nothing is outstanding
   std::uint32_t incoming_count = 0;  // calls of the peer that we have not ended
   IntrusiveList<OutgoingCall, OutgoingTag> sent;
   IntrusiveList<IncomingCall, IncomingTag> incoming;
   std::vector<std::uint64_t> tokens;  // by FunctionRef::index; 0: not learnt yet
+
+  std::uint32_t borrowed = 0;  // sends whose parts the transport still reads
+  std::uint32_t asking = 0;    // our need_codes that are not answered
+  std::uint32_t owed = 0;      // the peer's need_codes that we have not answered
+
+  // Both ends count alike, which tells when nothing is under way between them (farewell.cpp).
+  Traffic traffic;
+  Traffic traffic_before;  // at the last look
+  Time quiet_since;
+  bool leaving = false;  // nothing new is started here; what is outstanding finishes
+  bool closing = false;
+  bool said_bye = false;
+  bool heard_bye = false;
+  Traffic said;        // in our last bye
+  Traffic peer_total;  // in the peer's last bye
+
+  // Nothing that was begun here is unfinished, as far as this side can know. A call that ended
+  // early counts until its credit is back: its answer is still to come.
+  [[nodiscard]] bool at_rest() const noexcept {
+    return sent.empty() && credits >= granted && incoming_count == 0 && borrowed == 0 &&
+           asking == 0 && owed == 0;
+  }
 };
 
 // A control message that waits for a link.
@@ -39,10 +70,12 @@ struct Peer {
   static constexpr std::size_t kMaxQueued = 4096;
 
   NodeId id;
-  std::string name;                                  // for messages; empty until a link was up
-  std::vector<LinkState*> links;                     // those that are up; the first one is used
+  std::string name;               // for messages; empty until a link was up
+  std::vector<LinkState*> links;  // those that are up and not being left; the first one is used
   IntrusiveList<OutgoingCall, OutgoingTag> waiting;  // for a link, or for a credit
   std::vector<QueuedMessage> queued;
+  bool serves = false;  // a node, which others may reach too; not a client
+  bool in_use = false;  // some link is of this peer; true only inside forget_strangers()
   bool dialling = false;
   unsigned attempt = 0;  // which address is tried
   Duration backoff{};

@@ -28,6 +28,7 @@ Peer& Engine::peer_of(NodeId node) {
   if (peer == nullptr) {
     peer = std::make_unique<Peer>();
     peer->id = node;
+    arm_idle_check();
   }
   latest_peer_ = peer.get();
   return *peer;
@@ -46,10 +47,14 @@ void Engine::on_up(Port& port, LinkId id, const fabric::Hello& hello) {
   Peer* dialled = link.peer;
   Peer& peer = peer_of(hello.node);
   peer.name = parsed->name;
+  peer.serves = parsed->serves;
   peer.backoff = {};
   link.peer = &peer;
   link.up = true;
-  link.credits = std::min(parsed->credits, kMaxCredits);
+  link.came_up = true;
+  link.credits = link.granted = std::min(parsed->credits, kMaxCredits);
+  link.quiet_since = scheduler_.now();
+  arm_idle_check();
   peer.links.push_back(&link);
   if (dialled == &peer) {
     peer.dialling = false;
@@ -63,6 +68,7 @@ void Engine::on_up(Port& port, LinkId id, const fabric::Hello& hello) {
   for (QueuedMessage& queued : std::exchange(peer.queued, {})) {
     send_or_queue(peer.id, queued.header, std::move(queued.body));
   }
+  if (LinkState* usable = peer.link(); usable != nullptr) send_questions_for(peer, *usable);
   pump(peer);
 }
 
@@ -70,7 +76,9 @@ void Engine::on_down(Port& port, LinkId id, const Error& why) {
   LinkState* link = port.find(id);
   if (link == nullptr) return observer_.on_stray_down(id, why);
   Peer* peer = link->peer;
-  const bool was_up = link->up;
+  const bool was_up = link->came_up;
+  // Both sides were done with it, whatever this side's transport calls it.
+  const bool in_good_order = link->leaving && link->at_rest();
   link->up = false;
   if (peer != nullptr) std::erase(peer->links, link);
 
@@ -86,9 +94,7 @@ void Engine::on_down(Port& port, LinkId id, const Error& why) {
   }
   lose_incoming(*link);
   lose_sent(*link, why);
-  for (auto& [bundle, parked] : parked_) {
-    if (parked.asked == link) parked.asked = nullptr;
-  }
+  lose_questions(*link, why);
   port.remove(id);
 
   if (peer == nullptr) return;
@@ -96,7 +102,9 @@ void Engine::on_down(Port& port, LinkId id, const Error& why) {
     dial_failed(*peer, why);
     return;
   }
-  if (peer->links.empty()) observer_.on_peer_down(peer->id, why);
+  if (peer->links.empty()) {
+    observer_.on_peer_down(peer->id, in_good_order ? Error{ErrorCode::none, "idle"} : why);
+  }
   if (!peer->waiting.empty()) pump(*peer);
 }
 
@@ -136,7 +144,6 @@ void Engine::lose_incoming(LinkState& link) {
   link.incoming_count = 0;
   for (const ContentId& bundle : orphaned) {
     if (const auto it = parked_.find(bundle); it != parked_.end()) {
-      if (it->second.asked == &link) it->second.asked = nullptr;
       if (it->second.calls.empty()) {
         parked_.erase(it);
       } else {
@@ -186,6 +193,7 @@ void Engine::fail_waiting(Peer& peer) {
   for (OutgoingCall* call : given_up) {
     end(*call, {Ending::node_lost, call->lost_once, ErrorCode::unreachable}, bytes_of(text));
   }
+  lose_questions_for(peer, peer.last_error);
   if (peer.waiting.empty() || peer.retry_armed) return;
   peer.backoff = std::clamp(peer.backoff * 2, kFirstBackoff, kLastBackoff);
   peer.retry_armed = true;

@@ -23,12 +23,20 @@ void keep_text(OutgoingCall& call, Bytes text) {
 }  // namespace
 
 void Engine::on_message(LinkState& link, fabric::Message& message) {
+  if (message.header().kind == wire::Kind::bye) return on_bye(link, message.header());
+  ++link.traffic.received;
+  dispatch(link, message);
+  if (link.leaving) [[unlikely]]
+    farewell(link);
+}
+
+void Engine::dispatch(LinkState& link, fabric::Message& message) {
   const wire::Header& header = message.header();
   switch (header.kind) {
     case wire::Kind::call: return on_call(link, message);
     case wire::Kind::reply: return on_reply(link, message);
     case wire::Kind::cancel: return on_cancel(link, header, message.body());
-    case wire::Kind::need_code: return on_need_code(link, message.body());
+    case wire::Kind::need_code: return on_need_code(link, header, message.body());
     case wire::Kind::code: return on_code_message(link, message);
     case wire::Kind::have_code: return on_have_code(link, message.body());
     case wire::Kind::hop_moved: return on_hop_moved(link, header, message.body());
@@ -133,9 +141,10 @@ void Engine::let_go(Kept& kept) {
 
 void Engine::detach(OutgoingCall& call) {
   if (!static_cast<ListHook<OutgoingTag>&>(call).linked()) return;
-  if (call.link != nullptr) {
-    call.link->sent.remove(call);
-    call.link = nullptr;
+  if (LinkState* link = std::exchange(call.link, nullptr); link != nullptr) {
+    link->sent.remove(call);
+    if (link->leaving) [[unlikely]]
+      farewell(*link);
   } else {
     peer_of(call.node).waiting.remove(call);
   }

@@ -167,12 +167,14 @@ void Engine::release(IncomingCall& call) {
     it->second.calls.remove(call);
     if (it->second.calls.empty()) parked_.erase(it);
   }
-  if (call.link != nullptr) {
-    call.link->incoming.remove(call);
-    --call.link->incoming_count;
+  LinkState* link = call.link;
+  if (link != nullptr) {
+    link->incoming.remove(call);
+    --link->incoming_count;
   }
   if (call.intake_id != 0) travelling_.erase(call.intake_id);
   incoming_pool_.release(call);
+  if (link != nullptr && link->leaving) farewell(*link);
 }
 
 }  // namespace godwit::call

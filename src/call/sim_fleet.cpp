@@ -111,7 +111,8 @@ bool SimExecutor::submit(Job& job) {
   return true;
 }
 
-SimProcess::SimProcess(SimFleet& owner, ProcessId self, bool serves) : fleet(owner), id(self) {
+SimProcess::SimProcess(SimFleet& owner, ProcessId self, bool serves)
+    : fleet(owner), id(self), functions(owner.shape_.kept) {
   World& world = fleet.world_;
   Scheduler& scheduler = world.scheduler(self);
   if (serves) {
@@ -128,6 +129,7 @@ SimProcess::SimProcess(SimFleet& owner, ProcessId self, bool serves) : fleet(own
   options.name = "p" + std::to_string(self.index);
   options.credits = fleet.shape_.credits;
   options.max_hops = fleet.shape_.max_hops;
+  options.idle_link = fleet.shape_.idle_link;
   engine = std::make_unique<Engine>(scheduler, *this, functions, store.get(), executor.get(), *this,
                                     options);
   port = &engine->add_port();
@@ -145,6 +147,16 @@ Result<Dialer::Dialled> SimProcess::dial(NodeId node, unsigned attempt) {
     return Dialled{port, link};
   }
   return fail(ErrorCode::not_found, "no such node");
+}
+
+FunctionRef* SimProcess::function(std::size_t bundle, SimFunction function) {
+  const code::Bundle& known = fleet.bundles_[bundle];
+  if (fleet.shape_.hold_bundles) return functions.intern(known, function);
+  const bool reopened = fleet.world_.random().chance(fleet.shape_.reopen_chance);
+  if (reopened || opened.insert(bundle).second) {
+    return functions.intern(code::Bundle::parse(known.to_bytes().value()).value(), function);
+  }
+  return functions.intern(known.id(), function, known.functions()[function].is_idempotent());
 }
 
 SimFleet::SimFleet(std::uint64_t seed, fabric::sim::Options options, Shape shape)
@@ -183,7 +195,7 @@ Record& SimFleet::call(ProcessId from, NodeId to, std::size_t bundle, SimFunctio
   record.hops = hops;
   OutgoingCall& call = *process.engine->pool().acquire();
   call.node = to;
-  call.function = process.functions.intern(bundles_[bundle], function);
+  call.function = process.function(bundle, function);
   call.deadline = process.engine->scheduler().now() + deadline;
   const Arguments arguments{record.key, hops};
   std::memcpy(call.inline_arguments.data(), &arguments, sizeof arguments);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -55,10 +56,20 @@ class SimFleet;
 struct SimProcess final : Dialer, EngineObserver {
   SimProcess(SimFleet& fleet, ProcessId self, bool serves);
   Result<Dialled> dial(NodeId node, unsigned attempt) override;
+  [[nodiscard]] FunctionRef* function(std::size_t bundle, SimFunction function);
+
+  void on_peer_down(NodeId node, const Error& why) override {
+    if (watcher != nullptr) watcher->on_peer_down(node, why);
+  }
+  void on_unreachable(NodeId node, const Error& why) override {
+    if (watcher != nullptr) watcher->on_unreachable(node, why);
+  }
 
   SimFleet& fleet;
   ProcessId id;
+  EngineObserver* watcher = nullptr;  // for a test that wants to know
   FunctionTable functions;
+  std::set<std::size_t> opened;  // bundles
   std::unique_ptr<code::Loader> loader;
   std::unique_ptr<code::Store> store;
   std::unique_ptr<SimExecutor> executor;
@@ -88,6 +99,13 @@ class SimFleet {
     std::size_t code_budget_bytes = std::size_t{1} << 20;
     std::uint32_t credits = 16;
     std::uint32_t max_hops = 1000;
+    Duration idle_link = std::chrono::seconds(60);
+    // What each process may keep of bundles that nobody holds.
+    KeptBundles::Limits kept;
+    // Applications hold their bundles; else they open one, call, let go of it, and now and then
+    // open it again before a call.
+    bool hold_bundles = true;
+    double reopen_chance = 0.2;
   };
   SimFleet(std::uint64_t seed, fabric::sim::Options options, Shape shape);
   ~SimFleet();

@@ -124,12 +124,14 @@ void Engine::send_named(LinkState& link, OutgoingCall& call, wire::Header header
 
 void Engine::send_parts(LinkState& link, OutgoingCall& call, const wire::Header& header,
                         std::span<const Bytes> parts, Buffer kept_extension) {
+  ++link.traffic.sent;
   const std::uint64_t tag = next_tag_++;
   switch (link.port->transport().send(link.id, header, parts, tag)) {
     case fabric::Sent::now: break;
     case fabric::Sent::later:
       OutgoingPool::add_reference(call);
       call.borrowed = true;
+      ++link.borrowed;
       kept_.emplace(tag, Kept{std::move(kept_extension), nullptr, &call, &link});
       break;
     case fabric::Sent::down: {

@@ -177,7 +177,7 @@ void Engine::cancel_travelling(IncomingCall& call) {
     return;
   }
   const std::array<std::uint64_t, 2> intake{options_.self.value, call.intake_id};
-  send_control(call.whereabouts, wire::Kind::cancel, bytes_of_value(intake));
+  send_or_dial(call.whereabouts, wire::Kind::cancel, bytes_of_value(intake));
 }
 
 void Engine::leave_trail(const wire::TravelExtension& travel, NodeId next) {

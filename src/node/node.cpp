@@ -131,6 +131,7 @@ Result<std::unique_ptr<Node>> Node::start(const Settings& settings, trace::Log& 
   options.reactor.spin_us = settings.spin_us;
   options.reactor.offload_threads = 2;
   options.engine.credits = settings.credits;
+  options.engine.idle_link = std::chrono::seconds(settings.idle_link_s);
   options.engine.max_hops = settings.max_hops;
   options.engine.max_fan_out = settings.max_fan_out;
   options.pool.width =

@@ -26,6 +26,7 @@ struct Settings {
   std::uint32_t workers = 0;        // functions run at the same time; 0: one per core
   std::uint32_t max_blocked = 256;  // functions that wait at the same time, beyond the workers
   std::uint32_t credits = 256;      // calls a peer may have outstanding on one link
+  std::uint32_t idle_link_s = 60;   // a link unused for so long is ended; 0: never
   std::uint64_t code_budget_mb = 1024;     // bundles and loaded code together
   std::uint64_t inbound_budget_mb = 8192;  // arguments and results that are arriving
   std::uint32_t max_hops = 100'000;

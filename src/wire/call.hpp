@@ -19,6 +19,7 @@ namespace godwit::wire {
 constexpr std::uint8_t kIdempotent = 1;  // call: the caller may send it again if the node is lost
 constexpr std::uint8_t kAnswered = 2;  // reply, hop_ended: the last node answers the origin itself
 constexpr std::uint8_t kDirect = 4;    // reply: from the last node of a travelling call
+constexpr std::uint8_t kRelayed = 8;   // need_code: for another node; not to be relayed again
 
 // --- The outcome word: Header::aux of reply and hop_ended -------------------------------------
 
@@ -104,11 +105,15 @@ struct CodeTarget {
   std::uint32_t reserved = 0;
 };
 
+// Header::id numbers the question, and comes back with the answer.
 struct NeedCode {
   ContentId bundle;
   CodeTarget target;
+  // If the node that is asked is the intake of a travelling call that needs the code: that call's
+  // id there. Its origin may have the code.
+  std::uint64_t intake_call = 0;
 };
-static_assert(sizeof(NeedCode) == 40 && std::is_trivially_copyable_v<NeedCode>);
+static_assert(sizeof(NeedCode) == 48 && std::is_trivially_copyable_v<NeedCode>);
 [[nodiscard]] Result<NeedCode> parse_need_code(Bytes body);
 
 // A code body: this head, the manifest, padding to 64 bytes, the slice. On failure the head
@@ -118,8 +123,10 @@ struct CodeHead {
   std::uint32_t reason = 0;  // an ErrorCode; 0: here is the code
   std::uint32_t manifest_size = 0;
   std::uint64_t slice_size = 0;
+  std::uint64_t referral = 0;  // on failure: a node that may have the code; 0: none is known
+  std::uint64_t reserved = 0;
 };
-static_assert(sizeof(CodeHead) == 48 && std::is_trivially_copyable_v<CodeHead>);
+static_assert(sizeof(CodeHead) == 64 && std::is_trivially_copyable_v<CodeHead>);
 constexpr std::size_t kSliceAlignment = 64;
 [[nodiscard]] constexpr std::size_t code_padding(std::size_t manifest_size) noexcept {
   const std::size_t used = (sizeof(CodeHead) + manifest_size) % kSliceAlignment;

@@ -29,6 +29,8 @@ enum class Kind : std::uint8_t {
   // Anything a link needs for itself.
   ping = 32,
   pong = 33,
+  // Nothing new will be started on this link by its sender, who waits for nothing on it either.
+  bye = 34,  // id: messages sent so far    subject: messages received; byes do not count
 };
 
 struct Header {

@@ -28,6 +28,55 @@ TEST(WireHeader, HasTheBytesTheProtocolNames) {
   EXPECT_EQ(std::memcmp(&header, expected.data(), expected.size()), 0);
 }
 
+template <class T, std::size_t N>
+void expect_bytes(const T& value, const std::array<unsigned char, N>& expected) {
+  static_assert(sizeof(T) == N);
+  EXPECT_EQ(std::memcmp(&value, expected.data(), N), 0);
+}
+
+ContentId counting_id() {
+  ContentId id;
+  for (std::size_t i = 0; i < ContentId::kSize; ++i) id.digest[i] = static_cast<std::byte>(i);
+  return id;
+}
+
+TEST(NeedCode, HasTheBytesTheProtocolNames) {
+  const NeedCode need{counting_id(), {1, 1, 0x0203, 0}, 0x1112131415161718};
+  expect_bytes(need, std::array<unsigned char, 48>{
+                         0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b,
+                         0x0c, 0x0d, 0x0e, 0x0f, 0x10, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17,
+                         0x18, 0x19, 0x1a, 0x1b, 0x1c, 0x1d, 0x1e, 0x1f, 0x01, 0x01, 0x03, 0x02,
+                         0x00, 0x00, 0x00, 0x00, 0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11});
+  const auto read = parse_need_code(bytes_of_value(need));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->intake_call, need.intake_call);
+}
+
+TEST(CodeHead, HasTheBytesTheProtocolNames) {
+  const CodeHead head{counting_id(),      0x01020304,         0x05060708,
+                      0x1112131415161718, 0x2122232425262728, 0};
+  expect_bytes(head,
+               std::array<unsigned char, 64>{
+                   0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c,
+                   0x0d, 0x0e, 0x0f, 0x10, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18, 0x19,
+                   0x1a, 0x1b, 0x1c, 0x1d, 0x1e, 0x1f, 0x04, 0x03, 0x02, 0x01, 0x08, 0x07, 0x06,
+                   0x05, 0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11, 0x28, 0x27, 0x26, 0x25,
+                   0x24, 0x23, 0x22, 0x21, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00});
+}
+
+TEST(CodeBody, ARefusalCarriesItsWordsAndAReferral) {
+  const std::string words = "not here any more";
+  CodeHead head;
+  head.reason = static_cast<std::uint32_t>(ErrorCode::unknown_code);
+  head.manifest_size = static_cast<std::uint32_t>(words.size());
+  head.referral = 42;
+  const std::string body = std::string(text_of(bytes_of_value(head))) + words;
+  const auto read = parse_code(bytes_of(body));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(text_of(read->manifest), words);
+  EXPECT_EQ(read->head.referral, 42U);
+}
+
 TEST(OutcomeWord, SurvivesTheWire) {
   for (int ending = 0; ending <= 7; ++ending) {
     const OutcomeWord word{static_cast<Ending>(ending), ending % 2 == 1,

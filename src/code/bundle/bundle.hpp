@@ -23,6 +23,8 @@ namespace godwit::code {
 // none after from_manifest(). Bytes it holds always have the hash the manifest names.
 class Bundle {
  public:
+  class Weak;
+
   // No bundle: only assignment, copying and the test for it are allowed.
   Bundle() noexcept = default;
   [[nodiscard]] explicit operator bool() const noexcept { return state_ != nullptr; }
@@ -69,6 +71,22 @@ class Bundle {
   [[nodiscard]] static Result<std::shared_ptr<State>> state_of(Buffer manifest);
 
   std::shared_ptr<const State> state_;
+};
+
+// Finds a bundle again while some copy of it lives, and keeps none of its memory itself.
+class Bundle::Weak {
+ public:
+  explicit Weak(const Bundle& bundle) noexcept : state_(bundle.state_) {}
+  // No bundle once the last copy is gone.
+  [[nodiscard]] Bundle lock() const noexcept { return Bundle(state_.lock()); }
+  [[nodiscard]] bool expired() const noexcept { return state_.expired(); }
+  // Whether that is a copy of the same bundle, not merely an equal one.
+  [[nodiscard]] bool is_of(const Bundle& bundle) const noexcept {
+    return !state_.owner_before(bundle.state_) && !bundle.state_.owner_before(state_);
+  }
+
+ private:
+  std::weak_ptr<const State> state_;
 };
 
 // Puts a bundle together. Slices are kept in the order they are added.

@@ -96,6 +96,13 @@ constexpr Setting kTable[] = {
      .help = "Calls one peer may have outstanding here",
      .least = 1,
      .most = 65536},
+    {.name = "idle_link_s",
+     .member = &Settings::idle_link_s,
+     .value = "SECONDS",
+     .help = "Ends a link on which nothing was said for so long; the next call makes it anew; 0: "
+             "never",
+     .least = 0,
+     .most = 86'400},
     {.name = "code_budget_mb",
      .member = &Settings::code_budget_mb,
      .value = "MEBIBYTES",

@@ -1,0 +1,116 @@
+// Code that whoever was asked does not have any more: found elsewhere, or said to be nowhere.
+#include <gtest/gtest.h>
+
+#include "call/sim_fleet.hpp"
+
+namespace godwit::call::sim {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// A client that keeps one bundle of those it let go of.
+SimFleet::Shape forgetful() {
+  SimFleet::Shape shape;
+  shape.clients = 1;
+  shape.hold_bundles = false;
+  shape.reopen_chance = 0;
+  shape.kept = {.max_bytes = 1, .max_bundles = 1};
+  return shape;
+}
+
+class CodeSearch : public testing::Test {
+ protected:
+  SimProcess& client(SimFleet& fleet) { return *fleet.at(fleet.client_process(0)); }
+  SimProcess& node(SimFleet& fleet, std::size_t index) {
+    return *fleet.at(fleet.node_process(index));
+  }
+  Record& run(SimFleet& fleet, std::size_t on, std::size_t bundle, SimFunction function = work) {
+    Record& record =
+        fleet.call(fleet.client_process(0), fleet.node(on), bundle, function, 0, seconds(10));
+    EXPECT_TRUE(fleet.world().run_until([&] { return record.ended == 1; }, seconds(20)));
+    return record;
+  }
+  // Bundle 0 is on node 0, and the client has forgotten it.
+  void forget_the_code(SimFleet& fleet) {
+    EXPECT_EQ(run(fleet, 0, 0).outcome.ending, Ending::ok);
+    EXPECT_EQ(run(fleet, 3, 1).outcome.ending, Ending::ok);
+    ASSERT_FALSE(client(fleet).functions.bundle(fleet.bundle(0).id()));
+  }
+};
+
+TEST_F(CodeSearch, ACallerThatForgotTheCodeRefersToANodeItGaveItTo) {
+  SimFleet fleet(3, {}, forgetful());
+  forget_the_code(fleet);
+  const Record& record = run(fleet, 1, 0);
+  EXPECT_EQ(record.outcome.ending, Ending::ok) << record.text;
+  EXPECT_EQ(client(fleet).engine->stats().referrals_given, 1U);
+  EXPECT_EQ(node(fleet, 1).engine->stats().referrals_followed, 1U);
+  EXPECT_EQ(node(fleet, 0).engine->stats().code_sent, 1U);
+}
+
+TEST_F(CodeSearch, CodeThatNobodyHasAnyMoreEndsTheCallWithWords) {
+  SimFleet fleet(3, {}, forgetful());
+  forget_the_code(fleet);
+  ASSERT_TRUE(node(fleet, 0).store->evict(fleet.bundle(0).id()));
+  const Record& record = run(fleet, 1, 0);
+  EXPECT_EQ(record.outcome.ending, Ending::rejected);
+  EXPECT_EQ(record.outcome.reason, ErrorCode::unknown_code);
+  EXPECT_FALSE(record.outcome.may_have_started);
+  EXPECT_NE(record.text.find("none of the 2 that were asked has bundle"), std::string::npos)
+      << record.text;
+}
+
+TEST_F(CodeSearch, ANodeThatIsGoneIsNotWaitedFor) {
+  SimFleet fleet(3, {}, forgetful());
+  forget_the_code(fleet);
+  fleet.world().crash(fleet.node_process(0));
+  const Time before = fleet.world().now();
+  const Record& record = run(fleet, 1, 0);
+  EXPECT_EQ(record.outcome.reason, ErrorCode::unknown_code) << record.text;
+  EXPECT_NE(record.text.find("cannot reach"), std::string::npos) << record.text;
+  EXPECT_LT(fleet.world().now() - before, seconds(1));
+}
+
+TEST_F(CodeSearch, ANodeThatDiesWhileItIsAskedIsNotWaitedFor) {
+  SimFleet fleet(3, {}, forgetful());
+  forget_the_code(fleet);
+  fleet.world().set_slow(fleet.node_process(0), milliseconds(200));
+  Record& record = fleet.call(fleet.client_process(0), fleet.node(1), 0, work, 0, seconds(60));
+  ASSERT_TRUE(fleet.world().run_until(
+      [&] { return node(fleet, 1).engine->stats().need_code_sent == 2; }, seconds(5)));
+  fleet.world().crash(fleet.node_process(0));
+  ASSERT_TRUE(fleet.world().run_until([&] { return record.ended == 1; }, seconds(5)));
+  EXPECT_EQ(record.outcome.reason, ErrorCode::unknown_code) << record.text;
+}
+
+// The intake alone can reach the client that has the code.
+TEST_F(CodeSearch, TheIntakeOfATravellingCallFetchesTheCodeFromItsOrigin) {
+  SimFleet::Shape shape;
+  shape.nodes = 2;
+  shape.clients = 1;
+  SimFleet fleet(5, {}, shape);
+  Record& record = fleet.call(fleet.client_process(0), fleet.node(0), 0, travel, 1, seconds(10));
+  ASSERT_TRUE(fleet.world().run_until([&] { return fleet.executions().contains({record.key, 1}); },
+                                      seconds(5)));
+  ASSERT_TRUE(node(fleet, 0).store->evict(fleet.bundle(0).id()));
+  ASSERT_TRUE(fleet.world().run_until([&] { return record.ended == 1; }, seconds(5)));
+  EXPECT_EQ(record.outcome.ending, Ending::ok) << record.text;
+  EXPECT_EQ(node(fleet, 0).engine->stats().code_relayed, 1U);
+  EXPECT_EQ(client(fleet).engine->stats().code_sent, 2U);
+}
+
+// Two nodes that each think the other has the code must not keep asking.
+TEST_F(CodeSearch, ReferralsInACircleEnd) {
+  SimFleet fleet(3, {}, forgetful());
+  forget_the_code(fleet);
+  EXPECT_EQ(run(fleet, 1, 0).outcome.ending, Ending::ok);
+  EXPECT_EQ(run(fleet, 2, 0).outcome.ending, Ending::ok);
+  for (std::size_t i = 0; i < 3; ++i) node(fleet, i).store->evict(fleet.bundle(0).id());
+  const Record& record = run(fleet, 3, 0);
+  EXPECT_EQ(record.outcome.reason, ErrorCode::unknown_code) << record.text;
+  EXPECT_LE(node(fleet, 3).engine->stats().need_code_sent, Parked::kMaxAsked + 1);
+}
+
+}  // namespace
+}  // namespace godwit::call::sim
