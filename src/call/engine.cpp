@@ -33,8 +33,8 @@ Engine::~Engine() {
   *self_ = nullptr;
 }
 
-Port& Engine::add_port() {
-  ports_.push_back(std::make_unique<Port>(*this));
+Port& Engine::add_port(std::string name) {
+  ports_.push_back(std::make_unique<Port>(*this, std::move(name)));
   return *ports_.back();
 }
 
@@ -93,8 +93,10 @@ bool Engine::send_control(NodeId to, wire::Kind kind, Bytes body) {
 }
 
 void Engine::send_or_dial(NodeId to, wire::Kind kind, Bytes body) {
-  wire::Header header;
-  header.kind = kind;
+  send_or_dial(to, wire::Header{.kind = kind}, body);
+}
+
+void Engine::send_or_dial(NodeId to, const wire::Header& header, Bytes body) {
   send_or_queue(to, header, Buffer::copy_of(body));
 }
 
@@ -166,7 +168,8 @@ void Engine::sweep() {
                             : "the deadline passed while the call waited for its code"),
            {});
   }
-  if (!travelling_.empty() || !parked_.empty()) arm_sweep();
+  look_for_overdue(now);
+  if (!travelling_.empty() || !parked_.empty() || !running_.empty()) arm_sweep();
 }
 
 }  // namespace godwit::call

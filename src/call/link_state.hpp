@@ -23,6 +23,7 @@ struct LinkState {
   Peer* peer = nullptr;  // known once up; before, only for a link we dialled
   bool up = false;
   std::uint32_t credits = 0;         // calls we may still send
+  std::uint32_t granted = 0;         // of them when the link came up
   std::uint32_t incoming_count = 0;  // calls of the peer that we have not ended
   IntrusiveList<OutgoingCall, OutgoingTag> sent;
   IntrusiveList<IncomingCall, IncomingTag> incoming;

@@ -48,6 +48,7 @@ void Engine::on_up(Port& port, LinkId id, const fabric::Hello& hello) {
   link.peer = &peer;
   link.up = true;
   link.credits = std::min(parsed->credits, kMaxCredits);
+  link.granted = link.credits;
   peer.links.push_back(&link);
   if (dialled == &peer) {
     peer.dialling = false;
