@@ -29,6 +29,7 @@ constexpr const char* kElsewhere = "x86_64";
 
 constexpr const char* kSource = R"(
 #include <poll.h>
+#include <unistd.h>
 #include <cstdio>
 #include <stdexcept>
 #include <string>
@@ -60,6 +61,14 @@ void linger(godwit::Here& here, std::string_view mark) {
   while (!here.cancelled() && here.remaining_ns() > -2'000'000'000) ::poll(nullptr, 0, 1);
 }
 GODWIT_EXPORT(linger);
+
+// Stays for as long as its mark does.
+void overstay(std::string_view mark) {
+  const std::string path(mark);
+  if (std::FILE* file = std::fopen(path.c_str(), "w")) std::fclose(file);
+  for (int i = 0; i < 60'000 && ::access(path.c_str(), F_OK) == 0; ++i) ::poll(nullptr, 0, 1);
+}
+GODWIT_EXPORT(overstay);
 
 godwit::Next<std::int64_t> wander(godwit::Here& here, std::int64_t steps) {
   return here.continue_at<wander>(here.self(), steps + 1);
@@ -111,7 +120,8 @@ TEST_F(CliFleet, UpLsRunDown) {
   EXPECT_THAT(listed.output, AllOf(HasSubstr("\nn0 "), HasSubstr("\nn1 "), HasSubstr("\nn2 ")));
   const Ran json = sandbox_.run({"ls", "--json"});
   EXPECT_THAT(json.output, AllOf(HasSubstr(R"("name": "n2")"), HasSubstr(R"("state": "up")"),
-                                 HasSubstr(R"("has_jit": )"), HasSubstr(kHere)));
+                                 HasSubstr(R"("has_jit": )"), HasSubstr(kHere),
+                                 HasSubstr(R"("overdue": 0})"), Not(HasSubstr(R"("cpu": "")"))));
 
   const std::string bundle = compile("kernels", host_only());
   EXPECT_EQ(sandbox_.run({"run", bundle, "add", "40", "2", "--on", "n1"}).output, "42\n");
@@ -166,6 +176,44 @@ TEST_F(CliFleet, EveryWayACallFailsHasItsExitCode) {
          "libnowhere-to-be-found.so.7");
   const std::string foreign = compile("foreign", {"--target", kElsewhere, "--kind", "native"});
   expect(sandbox_.run({"run", foreign, "add", "1", "2", "--on", "n0"}), Exit::no_slice, kElsewhere);
+}
+
+TEST_F(CliFleet, StatusShowsAFunctionThatOutlivesItsDeadline) {
+  up({"2", "--json"});
+  const std::string bundle = compile("kernels", host_only());
+  const std::string mark = sandbox_.file("mark");
+  EXPECT_EQ(sandbox_.run({"run", bundle, "add", "1", "2", "--on", "n1"}).output, "3\n");
+  expect(sandbox_.run({"run", bundle, "overstay", mark, "--on", "n1", "--deadline", "500ms"}),
+         Exit::deadline, "deadline");
+  ASSERT_TRUE(eventually([&] { return std::filesystem::exists(mark); }));
+  const Ran one = sandbox_.run({"status", "n1"});
+  EXPECT_EQ(one.exit_code, 0) << one.errors;
+  EXPECT_THAT(one.output, AllOf(StartsWith("n1  "), HasSubstr("overdue    1\n"),
+                                HasSubstr("\nLinks\n"), HasSubstr("overstay  kernels  client"),
+                                HasSubstr("\nCode\n"), Not(HasSubstr("n0.sock"))));
+  const Ran listed = sandbox_.run({"ls", "--json"});
+  EXPECT_THAT(listed.output, AllOf(HasSubstr(R"("overdue": 0})"), HasSubstr(R"("overdue": 1})")));
+  std::filesystem::remove(mark);
+  ASSERT_TRUE(eventually([&] {
+    return sandbox_.run({"status", "1", "--json"}).output.find(R"("overdue": [])") !=
+           std::string::npos;
+  }));
+  const Ran all = sandbox_.run({"status", "--json"});
+  EXPECT_THAT(all.output, AllOf(StartsWith(R"({"nodes": [{"node": "n0", "status": {)"),
+                                HasSubstr(R"("functions_overdue": 1)")));
+  expect(sandbox_.run({"status", "n7"}), Exit::unreachable, "no node 'n7'; there are n0, n1");
+}
+
+TEST_F(CliFleet, StatusTellsOfANodeThatDoesNotAnswer) {
+  up({"2", "--json"});
+  const pid_t pid = pid_of("n1");
+  ASSERT_GT(pid, 0);
+  ::kill(pid, SIGSTOP);
+  const Ran all = sandbox_.run({"status", "--timeout", "200ms"});
+  expect(all, Exit::unreachable, "1 of 2 nodes do not tell their status; the first, n1");
+  EXPECT_THAT(all.output, StartsWith("n0  "));
+  EXPECT_THAT(sandbox_.run({"ls"}).output, HasSubstr(" ?  "));
+  ::kill(pid, SIGCONT);
 }
 
 bool catches_interrupts(pid_t pid) {

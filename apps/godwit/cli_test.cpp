@@ -42,8 +42,8 @@ TEST_F(Cli, SaysItsVersion) {
 TEST_F(Cli, HelpOfEveryCommandHasAUsageLineAndAnExample) {
   const Ran all = sandbox_.run({"help"});
   EXPECT_EQ(all.exit_code, 0);
-  for (const char* command : {"up", "down", "ls", "cc", "run", "inspect", "node", "config", "key",
-                              "info", "bench", "help"}) {
+  for (const char* command : {"up", "down", "ls", "status", "cc", "run", "inspect", "node",
+                              "config", "key", "info", "bench", "help"}) {
     EXPECT_THAT(all.output, HasSubstr("\n  " + std::string(command) + " "));
     const Ran ran = sandbox_.run({"help", command});
     EXPECT_EQ(ran.exit_code, 0) << command;
@@ -61,7 +61,8 @@ TEST_F(Cli, HelpListsEveryExitCode) {
 }
 
 TEST_F(Cli, WrongUsageIsToldApartFromEverythingElse) {
-  expect(sandbox_.run({"frobnicate"}), Exit::usage, "frobnicate");
+  expect(sandbox_.run({"frobnicate"}), Exit::usage,
+         "there is no command 'frobnicate'; `godwit help` lists them");
   expect(sandbox_.run({"up"}), Exit::usage, "N is required; see `godwit help up`");
   expect(sandbox_.run({"up", "0"}), Exit::usage, "");
   expect(sandbox_.run({"ls", "--no-such-flag"}), Exit::usage, "--no-such-flag");
@@ -71,6 +72,9 @@ TEST_F(Cli, WrongUsageIsToldApartFromEverythingElse) {
   expect(sandbox_.run({"run", "a.gdw", "f", "--on", "n0", "--deadline", "soon"}), Exit::usage,
          "--deadline: 'soon' is no time");
   expect(sandbox_.run({"down", "--fleet", "../up"}), Exit::usage, "no name for a fleet");
+  expect(sandbox_.run({"status", "n0", "--timeout", "soon"}), Exit::usage,
+         "--timeout: 'soon' is no time");
+  expect(sandbox_.run({"status"}), Exit::unreachable, "godwit up 4");
 }
 
 TEST_F(Cli, ErrorsAreJsonToo) {
@@ -149,6 +153,8 @@ TEST_F(Cli, CompilesAndInspects) {
                        "shm:" + sandbox_.file("nobody.sock")}),
          Exit::unreachable, "nobody.sock");
   expect(sandbox_.run({"ls", "--connect", "nonsense"}), Exit::usage, "nonsense");
+  expect(sandbox_.run({"ls", "--connect", "tcp:no-such-host.invalid:7400"}), Exit::unreachable,
+         "cannot resolve host 'no-such-host.invalid'");
 }
 
 TEST_F(Cli, WhatDoesNotCompileIsToldApart) {

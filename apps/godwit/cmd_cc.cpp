@@ -4,8 +4,8 @@
 
 #include "base/fail.hpp"
 #include "command.hpp"
-#include "json.hpp"
 #include "source_options.hpp"
+#include "trace/json.hpp"
 
 namespace godwit::cli {
 namespace {
@@ -60,7 +60,7 @@ Ended cc(const CcOptions& options, const Invocation& invocation) {
           : options.output;
   GODWIT_CHECK(bundle.write(output));
   if (invocation.json) {
-    Json out;
+    trace::Json out;
     out.open('{').field("file", output).field("id", bundle.id().hex());
     out.field("functions", bundle.functions().size()).field("slices", bundle.slices().size());
     fmt::print("{}\n", out.close('}').text());

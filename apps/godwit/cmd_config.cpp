@@ -2,8 +2,8 @@
 
 #include "base/fail.hpp"
 #include "command.hpp"
-#include "json.hpp"
 #include "setting_flags.hpp"
+#include "trace/json.hpp"
 
 namespace godwit::cli {
 namespace {
@@ -24,7 +24,7 @@ void print_text(const node::Configuration& configuration) {
 
 void print_json(const node::Configuration& configuration) {
   const auto settings = node::describe_settings();
-  Json out;
+  trace::Json out;
   out.open('{').key("settings").open('[');
   for (std::size_t i = 0; i < settings.size(); ++i) {
     const node::SettingDescription& setting = settings[i];

@@ -3,7 +3,7 @@
 #include "base/fail.hpp"
 #include "command.hpp"
 #include "fleet_folder.hpp"
-#include "json.hpp"
+#include "trace/json.hpp"
 
 namespace godwit::cli {
 namespace {
@@ -21,7 +21,7 @@ Ended down(const std::string& fleet, bool json) {
   GODWIT_CHECK(end_processes(state.processes(), kGrace));
   folder.remove();
   if (json) {
-    Json out;
+    trace::Json out;
     out.open('{').field("fleet", fleet).field("ended", running).close('}');
     fmt::print("{}\n", out.text());
   } else {

@@ -2,14 +2,14 @@
 
 #include "base/fail.hpp"
 #include "command.hpp"
-#include "json.hpp"
 #include "node/settings.hpp"
+#include "trace/json.hpp"
 
 namespace godwit::cli {
 namespace {
 
 void print_exit_codes(bool json) {
-  Json out;
+  trace::Json out;
   out.open('[');
   if (!json) fmt::print("What the exit code says:\n\n");
   for (const ExitMeaning& row : exit_meanings()) {

@@ -7,8 +7,8 @@
 #include "code/types/type.hpp"
 #include "command.hpp"
 #include "fleet/limits.hpp"
-#include "json.hpp"
 #include "machine_facts.hpp"
+#include "trace/json.hpp"
 
 namespace godwit::cli {
 namespace {
@@ -72,7 +72,7 @@ void print_text(const Facts& facts) {
 
 void print_json(const Facts& facts) {
   const MachineFacts& machine = facts.machine;
-  Json out;
+  trace::Json out;
   out.open('{').field("version", GODWIT_VERSION);
   out.field("machine", machine.machine).field("cpu", machine.cpu).field("cores", machine.cores);
   out.field("memory_bytes", machine.memory_bytes).key("transports").open('[');

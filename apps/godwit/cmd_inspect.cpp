@@ -3,7 +3,7 @@
 #include "base/fail.hpp"
 #include "code/bundle/bundle.hpp"
 #include "command.hpp"
-#include "json.hpp"
+#include "trace/json.hpp"
 
 namespace godwit::cli {
 namespace {
@@ -44,7 +44,7 @@ void print_text(const code::Bundle& bundle, bool imports) {
 }
 
 void print_json(const code::Bundle& bundle) {
-  Json out;
+  trace::Json out;
   out.open('{');
   out.field("name", bundle.name()).field("id", bundle.id().hex());
   out.field("producer", bundle.producer()).field("needs", bundle.needs());

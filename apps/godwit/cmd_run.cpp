@@ -10,8 +10,8 @@
 #include "connect.hpp"
 #include "duration.hpp"
 #include "interrupt.hpp"
-#include "json.hpp"
 #include "source_options.hpp"
+#include "trace/json.hpp"
 #include "untyped_call.hpp"
 
 namespace godwit::cli {
@@ -50,25 +50,6 @@ struct NodeResult {
   Answer last;
   std::vector<nanoseconds> times;
 };
-
-tl::expected<std::vector<NodeHandle>, Failed> choose_nodes(const Fleet& fleet,
-                                                           const std::string& on) {
-  const std::vector<NodeHandle> nodes = fleet.nodes();
-  std::vector<std::string> names;
-  for (const NodeHandle& node : nodes) names.push_back(node.name());
-  if (on == "all" && !nodes.empty()) return nodes;
-  if (const auto named = std::find(names.begin(), names.end(), on); named != names.end()) {
-    return std::vector{nodes[static_cast<std::size_t>(named - names.begin())]};
-  }
-  if (on.size() <= 6 && on.find_first_not_of("0123456789") == std::string::npos) {
-    const std::size_t index = std::stoul(on);
-    if (index < nodes.size()) return std::vector{nodes[index]};
-  } else if (auto found = fleet.find(on)) {
-    return std::vector{*std::move(found)};
-  }
-  return fail(ErrorCode::unreachable, "the fleet has no node '{}'; there are {}", on,
-              fmt::join(names, ", "));
-}
 
 // A source is compiled for the machines it will run on, and kept nowhere.
 tl::expected<code::Bundle, Failed> compile_for(const RunOptions& options, const Fleet& fleet,
@@ -152,7 +133,7 @@ void print_text(const std::vector<NodeResult>& results, const RunOptions& option
 }
 
 void print_json(const std::vector<NodeResult>& results) {
-  Json out;
+  trace::Json out;
   out.open('{').key("results").open('[');
   for (const NodeResult& result : results) {
     const Answer& answer = result.last;

@@ -9,8 +9,8 @@
 #include "connect.hpp"
 #include "detached_node.hpp"
 #include "fleet_folder.hpp"
-#include "json.hpp"
 #include "node/places.hpp"
+#include "trace/json.hpp"
 #include "trust/fleet_key.hpp"
 
 namespace godwit::cli {
@@ -113,7 +113,7 @@ void print(const UpOptions& options, const Starting& fleet, bool json) {
                options.fleet == kDefaultFleet ? "" : " --fleet " + options.fleet);
     return;
   }
-  Json out;
+  trace::Json out;
   out.open('{').field("fleet", options.fleet).field("directory", fleet.path().string());
   out.key("nodes").open('[');
   for (const FleetNode& node : fleet.state().nodes) {

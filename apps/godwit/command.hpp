@@ -39,6 +39,7 @@ void add_config(CLI::App& root, Invocation& invocation);
 void add_up(CLI::App& root, Invocation& invocation);
 void add_down(CLI::App& root, Invocation& invocation);
 void add_ls(CLI::App& root, Invocation& invocation);
+void add_status(CLI::App& root, Invocation& invocation);
 void add_cc(CLI::App& root, Invocation& invocation);
 void add_inspect(CLI::App& root, Invocation& invocation);
 void add_run(CLI::App& root, Invocation& invocation);

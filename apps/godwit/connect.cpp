@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "base/fail.hpp"
@@ -62,6 +63,28 @@ tl::expected<Fleet, Failed> connect(const ConnectOptions& options) {
   auto fleet = Fleet::join(options.address, client);
   if (fleet) return *std::move(fleet);
   return tl::unexpected(Failed(std::move(fleet).error()));
+}
+
+tl::expected<std::vector<NodeHandle>, Failed> choose_nodes(const Fleet& fleet,
+                                                           const std::string& on) {
+  const std::vector<NodeHandle> nodes = fleet.nodes();
+  std::vector<std::string> names;
+  for (const NodeHandle& node : nodes) names.push_back(node.name());
+  if (on == "all" && !nodes.empty()) return nodes;
+  if (const auto named = std::find(names.begin(), names.end(), on); named != names.end()) {
+    return std::vector{nodes[static_cast<std::size_t>(named - names.begin())]};
+  }
+  if (!on.empty() && on.size() <= 6 && on.find_first_not_of("0123456789") == std::string::npos) {
+    const std::size_t index = std::stoul(on);
+    if (index < nodes.size()) return std::vector{nodes[index]};
+  } else if (auto found = fleet.find(on)) {
+    return std::vector{*std::move(found)};
+  }
+  constexpr std::size_t kNamed = 16;
+  const std::size_t more = names.size() - std::min(names.size(), kNamed);
+  names.resize(names.size() - more);
+  return fail(ErrorCode::unreachable, "the fleet has no node '{}'; there are {}{}", on,
+              fmt::join(names, ", "), more > 0 ? fmt::format(" and {} more", more) : "");
 }
 
 Status wait_for_nodes(const Fleet& fleet, std::size_t count, milliseconds limit) {

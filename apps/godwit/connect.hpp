@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <string>
+#include <vector>
 
 #include "exit.hpp"
 #include "godwit/fleet.hpp"
@@ -22,6 +23,11 @@ struct ConnectOptions {
 
 // Joins as a client. Ends as unreachable if there is no such fleet or nobody answers.
 [[nodiscard]] tl::expected<Fleet, Failed> connect(const ConnectOptions& options);
+
+// The nodes that a user means: one by its name, id or index, or all that are up. Ends as
+// unreachable if there is none such.
+[[nodiscard]] tl::expected<std::vector<NodeHandle>, Failed> choose_nodes(const Fleet& fleet,
+                                                                         const std::string& on);
 
 // Waits until `count` nodes are known to be up. Error: unreachable.
 [[nodiscard]] Status wait_for_nodes(const Fleet& fleet, std::size_t count,

@@ -1,14 +1,11 @@
 #include "machine_facts.hpp"
 
-#include <sys/sysinfo.h>
-
 #include <filesystem>
-#include <fstream>
-#include <thread>
 
 #include "base/fail.hpp"
 #include "code/bundle/target.hpp"
 #include "code/native/runtime_directory.hpp"
+#include "node/machine.hpp"
 #include "node/places.hpp"
 #include "node/runtime.hpp"
 #include "trace/log.hpp"
@@ -40,16 +37,6 @@ std::string problem_of(const Status& status) {
   return status ? "" : status.error().message;
 }
 
-std::string cpu_name() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    if (!line.starts_with("model name")) continue;
-    const std::size_t colon = line.find(": ");
-    if (colon != std::string::npos) return line.substr(colon + 2);
-  }
-  return "unknown";
-}
-
 std::vector<std::string> rdma_devices() {
   std::vector<std::string> names;
   std::error_code error;
@@ -64,10 +51,10 @@ std::vector<std::string> rdma_devices() {
 MachineFacts look_at_machine() {
   MachineFacts facts;
   facts.machine = code::to_string(code::host_machine());
-  facts.cpu = cpu_name();
-  facts.cores = std::thread::hardware_concurrency();
-  struct sysinfo info{};
-  if (::sysinfo(&info) == 0) facts.memory_bytes = std::uint64_t{info.totalram} * info.mem_unit;
+  facts.cpu = node::cpu_name();
+  const fleet::Capacities capacities = node::capacities();
+  facts.cores = capacities.cores;
+  facts.memory_bytes = capacities.memory_bytes;
   facts.transports.push_back({"shm", problem_of(try_shm())});
   facts.transports.push_back({"tcp", problem_of(try_listening("tcp:127.0.0.1:0"))});
   facts.rdma_devices = rdma_devices();

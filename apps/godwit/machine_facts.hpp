@@ -14,7 +14,7 @@ struct TransportFact {
 
 struct MachineFacts {
   std::string machine;  // "x86_64"
-  std::string cpu;      // as the system names it
+  std::string cpu;      // as the system names it; empty if it does not
   unsigned cores = 0;
   std::uint64_t memory_bytes = 0;
   std::vector<TransportFact> transports;

@@ -7,7 +7,7 @@
 #include <cstdio>
 
 #include "command.hpp"
-#include "json.hpp"
+#include "trace/json.hpp"
 
 namespace godwit::cli {
 namespace {
@@ -24,6 +24,7 @@ void add_commands(CLI::App& root, Invocation& invocation) {
   add_up(root, invocation);
   add_down(root, invocation);
   add_ls(root, invocation);
+  add_status(root, invocation);
   add_cc(root, invocation);
   add_run(root, invocation);
   add_inspect(root, invocation);
@@ -38,7 +39,7 @@ void add_commands(CLI::App& root, Invocation& invocation) {
 int tell(const Failed& failed, bool json) {
   fmt::print(stderr, "godwit: {}\n", failed.error.message);
   if (json && !failed.in_output) {
-    Json out;
+    trace::Json out;
     out.open('{').key("error").open('{');
     out.field("code", to_string(failed.error.code));
     out.field("message", failed.error.message);
@@ -68,12 +69,17 @@ int run(std::vector<std::string> arguments) {
   root.require_subcommand(0, 1);
   add_commands(root, invocation);
   if (arguments.empty()) arguments.emplace_back("--help");
+  const std::string first = arguments.front();
   try {
     std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
     root.parse(arguments);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return root.exit(error);
     const auto parsed = root.get_subcommands();
+    if (parsed.empty() && !first.starts_with('-')) {
+      return tell(usage(fmt::format("there is no command '{}'; `godwit help` lists them", first)),
+                  json);
+    }
     return tell(usage(fmt::format("{}; see `godwit help{}`", error.what(),
                                   parsed.empty() ? "" : " " + parsed.front()->get_name())),
                 json);

@@ -6,11 +6,12 @@
 #include <csignal>
 #include <set>
 
+#include "columns.hpp"
 #include "duration.hpp"
 #include "exit.hpp"
-#include "json.hpp"
 #include "process.hpp"
 #include "sandbox_test.hpp"
+#include "status_text.hpp"
 
 namespace godwit::cli {
 namespace {
@@ -68,11 +69,43 @@ TEST(Duration, WritesThreeDigitsAndAUnit) {
   EXPECT_EQ(format_duration(milliseconds(2000)), "2.00 s");
 }
 
-TEST(Json, PutsCommasBetweenValuesAndNowhereElse) {
-  Json json;
-  json.open('{').field("a", 1).key("b").open('[').value("x\"").value(true).close(']');
-  json.key("c").open('{').close('}').field("d", std::vector<std::string>{}).close('}');
-  EXPECT_EQ(json.text(), R"({"a": 1, "b": ["x\"", true], "c": {}, "d": []})");
+TEST(Columns, AlignAndLeaveNoSpaceAtTheEnd) {
+  Columns columns{"NAME", ">CALLS", "WHY"};
+  EXPECT_TRUE(columns.empty());
+  columns.add({"longer name", "7", ""});
+  columns.add({"n", "1234567", "pinned"});
+  EXPECT_FALSE(columns.empty());
+  EXPECT_EQ(columns.text("  "),
+            "  NAME           CALLS  WHY\n"
+            "  longer name        7\n"
+            "  n            1234567  pinned\n");
+}
+
+TEST(Columns, TextFromElsewhereCannotCommandTheTerminal) {
+  EXPECT_EQ(printable("a\x1b[31m\nb\x7f é"), "a?[31m?b? é");
+}
+
+TEST(StatusText, SaysWhatIsOverdueAndWhatWasLeftOut) {
+  const auto status = trace::JsonValue::parse(R"({"name": "n0", "uptime_ms": 3723000,
+    "calls": {"overdue": 1}, "overdue_total": 1, "overdue": [{"function": "spin", "bundle": "b",
+    "caller": "evil\u001b[2J", "running_ms": 90500, "overdue_ms": 5200}],
+    "code": {"bundles_total": 9, "bundles": [{"name": "b", "id": "0123456789abcdef",
+    "state": "retired", "pinned": "it may have threads"}]}, "counters": {"calls_taken": 4}})");
+  ASSERT_TRUE(status) << status.error().message;
+  const std::string text = status_text(*status);
+  EXPECT_THAT(text, HasSubstr("up 1 h 2 min"));
+  EXPECT_THAT(text, HasSubstr("  spin      b       evil?[2J  1 min 30 s          5.2 s\n"));
+  EXPECT_THAT(text, HasSubstr("Code (1 of 9; "));
+  EXPECT_THAT(text, HasSubstr("0123456789ab  retired"));
+  EXPECT_THAT(text, HasSubstr("it may have threads"));
+  EXPECT_THAT(text, HasSubstr("calls_taken             4\n"));
+}
+
+// Of another version, or of another opinion: nothing in it may be relied on.
+TEST(StatusText, TakesAnyJson) {
+  for (const char* json : {"null", "[]", "{}", R"({"links": [1, null], "code": 7, "calls": []})"}) {
+    EXPECT_NE(status_text(trace::JsonValue::parse(json).value()), "");
+  }
 }
 
 TEST(Process, AReusedPidIsNotTheProcessItWas) {

@@ -50,7 +50,7 @@ struct NodeDescription {
   std::string name;
   std::vector<std::string> addresses;
   std::string machine;  // "x86_64"
-  std::string cpu;
+  std::string cpu;      // as its system names it
   bool has_jit = false;
   std::uint32_t cores = 0;
   std::uint64_t memory_bytes = 0;
@@ -102,6 +102,16 @@ class GODWIT_API Fleet {
   [[nodiscard]] Result<NodeHandle> find(std::string_view name) const;
   // Everything known, lost nodes included.
   [[nodiscard]] std::vector<NodeDescription> describe() const;
+
+  // What nodes say of themselves: links, calls, code, functions that outlived their deadlines. Each
+  // answer is a JSON object (docs/configuration.md, "Looking into a node"), in the order of the
+  // nodes; they are asked at the same time, over links that are made if need be. Errors: deadline,
+  // node_lost, unreachable.
+  [[nodiscard]] std::vector<Result<std::string>> status(
+      const std::vector<NodeHandle>& nodes,
+      std::chrono::nanoseconds at_most = std::chrono::seconds(5)) const;
+  [[nodiscard]] Result<std::string> status(
+      const NodeHandle& node, std::chrono::nanoseconds at_most = std::chrono::seconds(5)) const;
 
   // Names the whole fleet shares. A write is seen here at once and elsewhere soon; concurrent
   // writes of one name settle on one of them.

@@ -73,6 +73,7 @@ void Engine::accept_slowly(LinkState& link, fabric::Message& message,
   IncomingCall& call = incoming_pool_.acquire();
   call.state = IncomingCall::State::parked;
   call.link = &link;
+  call.caller = link.peer->id;
   call.caller_id = header.id;
   call.deadline = scheduler_.now() + std::chrono::milliseconds(header.aux);
   call.body = std::move(body);
@@ -152,7 +153,10 @@ void Engine::begin(IncomingCall& call, code::FunctionSlot& slot) {
     finished(call);
     return;
   }
+  running_.push_back(call);
+  arm_sweep();
   if (!executor_->submit(call)) {
+    running_.remove(call);
     store_->leave(*call.library);
     answer(call, {Ending::rejected, false, ErrorCode::overload},
            bytes_of("this node's queue of calls is full"), {});

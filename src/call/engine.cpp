@@ -33,8 +33,8 @@ Engine::~Engine() {
   *self_ = nullptr;
 }
 
-Port& Engine::add_port() {
-  ports_.push_back(std::make_unique<Port>(*this));
+Port& Engine::add_port(std::string name) {
+  ports_.push_back(std::make_unique<Port>(*this, std::move(name)));
   return *ports_.back();
 }
 
@@ -82,8 +82,10 @@ std::shared_ptr<const NodeList> Engine::nodes() const {
 }
 
 void Engine::send_or_dial(NodeId to, wire::Kind kind, Bytes body) {
-  wire::Header header;
-  header.kind = kind;
+  send_or_dial(to, wire::Header{.kind = kind}, body);
+}
+
+void Engine::send_or_dial(NodeId to, const wire::Header& header, Bytes body) {
   send_or_queue(to, header, Buffer::copy_of(body));
 }
 
@@ -162,7 +164,10 @@ void Engine::sweep() {
            {});
   }
   sweep_questions(now);
-  if (!travelling_.empty() || !parked_.empty() || !questions_.empty()) arm_sweep();
+  look_for_overdue(now);
+  const bool more =
+      !travelling_.empty() || !parked_.empty() || !questions_.empty() || !running_.empty();
+  if (more) arm_sweep();
 }
 
 }  // namespace godwit::call

@@ -3,7 +3,7 @@
 // Both ends are here, since a node is both: it makes calls (start, cancel) and takes them (accept,
 // run, answer), asks for code and gives it. The verbs live in one file each: links.cpp, start.cpp,
 // reply.cpp, accept.cpp, run.cpp, code_search.cpp, code_exchange.cpp, travel.cpp, farewell.cpp;
-// here.cpp is the door of mobile code.
+// here.cpp is the door of mobile code, status.cpp what the engine says of itself.
 //
 // Threads: everything is called by the scheduler's owning thread, except post().
 #pragma once
@@ -28,6 +28,7 @@
 #include "call/link_state.hpp"
 #include "call/outgoing.hpp"
 #include "call/port.hpp"
+#include "call/status.hpp"
 #include "code/store/store.hpp"
 #include "wire/call.hpp"
 #include "wire/hello.hpp"
@@ -61,6 +62,14 @@ class EngineObserver {
   // An inline function kept the polling thread for longer than it should.
   virtual void on_overrun(const code::Bundle& /*bundle*/, std::uint32_t /*function*/,
                           Duration /*took*/) {}
+  // A function on the executor still runs although its deadline has passed; noticed within a
+  // second. Once for each such call, and once more when it ends.
+  virtual void on_overdue(const OverdueFunction& /*function*/) {}
+  virtual void on_overdue_ended(const OverdueFunction& /*function*/) {}
+  // Somebody asks for the status: each adds fields of its own to the object that is being written,
+  // the status itself and its counters.
+  virtual void on_status(trace::Json& /*status*/) {}
+  virtual void on_status_counters(trace::Json& /*counters*/) {}
   virtual void on_warning(const std::string& /*text*/) {}
   // Mobile code logs. Any thread.
   virtual void on_log(int /*level*/, const std::string& /*bundle*/, std::string_view /*text*/) {}
@@ -105,6 +114,7 @@ class Engine final : public code::StoreEvents {
     std::uint64_t late_replies = 0, need_code_sent = 0, code_sent = 0, code_bytes_sent = 0;
     std::uint64_t hops_sent = 0, credits_violated = 0, overruns = 0, protocol_errors = 0;
     std::uint64_t links_left = 0, referrals_given = 0, referrals_followed = 0, code_relayed = 0;
+    std::uint64_t status_asked = 0;
   };
 
   // `store` and `executor` are null in a process that only makes calls.
@@ -114,8 +124,8 @@ class Engine final : public code::StoreEvents {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  // A place to plug in a transport; lives as long as the engine.
-  Port& add_port();
+  // A place to plug in a transport; lives as long as the engine. The name is for people.
+  Port& add_port(std::string name);
   [[nodiscard]] wire::PeerHello hello() const;
 
   // --- Making calls ---
@@ -139,10 +149,18 @@ class Engine final : public code::StoreEvents {
   // --- Other messages ---
   // Makes a link if there is none; the message is lost if that fails.
   void send_or_dial(NodeId to, wire::Kind kind, Bytes body);
+  void send_or_dial(NodeId to, const wire::Header& header, Bytes body);
   // Makes sure there is, or will be, a link.
   void connect(NodeId node);
   // Sends a bundle before it is asked for.
   Status spread(NodeId to, const ContentId& bundle);
+
+  // --- What it says of itself ---
+  // Functions that run past their deadline, the longest first.
+  [[nodiscard]] std::vector<OverdueFunction> overdue();
+  // Everything an operator may want to know, as JSON of at most kMaxStatusBytes (status.hpp). Takes
+  // time in proportion to the links, bundles and running calls there are.
+  [[nodiscard]] std::string status();
 
   [[nodiscard]] const Options& options() const { return options_; }
   [[nodiscard]] const Stats& stats() const { return stats_; }
@@ -265,7 +283,14 @@ class Engine final : public code::StoreEvents {
   void leave_trail(const wire::TravelExtension& travel, NodeId next);
   [[nodiscard]] NodeId follow_trail(std::uint64_t intake_node, std::uint64_t intake_call) const;
 
-  // Parked and travelling calls have no timer each; a sweep now and then ends the overdue ones.
+  // status.cpp
+  void on_ask_status(LinkState& link, const wire::Header& header);
+  void look_for_overdue(Time now);
+  void overdue_ended(IncomingCall& call);
+  [[nodiscard]] OverdueFunction describe(const IncomingCall& call, Time now) const;
+
+  // Parked, travelling and running calls have no timer each; a sweep now and then ends the overdue
+  // ones, or tells of those that cannot be ended.
   void arm_sweep();
   void sweep();
 
@@ -314,6 +339,7 @@ class Engine final : public code::StoreEvents {
   TimerId wheel_timer_;
 
   IncomingPool incoming_pool_;
+  IntrusiveList<IncomingCall, RunningTag> running_;  // submitted to the executor
   std::unordered_map<ContentId, Parked> parked_;
   std::unordered_map<std::uint64_t, Question> questions_;
   std::uint64_t next_question_ = 1;

@@ -15,6 +15,7 @@ IncomingCall& IncomingPool::acquire() {
 
 void IncomingPool::release(IncomingCall& call) {
   call.link = nullptr;
+  call.caller = {};
   call.caller_id = 0;
   call.bundle_id = {};
   call.function = 0;
@@ -30,6 +31,9 @@ void IncomingPool::release(IncomingCall& call) {
   call.context.continuation = {};
   call.reply.spilled.reset();
   call.status = 0;
+  call.began_ns.store(0, std::memory_order_relaxed);
+  call.skipped = false;
+  call.overdue = false;
   call.intake_id = 0;
   call.whereabouts = {};
   call.hop = nullptr;

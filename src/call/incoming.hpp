@@ -18,12 +18,17 @@ namespace godwit::call {
 struct LinkState;
 struct IncomingTag;
 struct ParkedTag;
+struct RunningTag;
 
-struct IncomingCall : Executor::Job, ListHook<IncomingTag>, ListHook<ParkedTag> {
+struct IncomingCall : Executor::Job,
+                      ListHook<IncomingTag>,
+                      ListHook<ParkedTag>,
+                      ListHook<RunningTag> {
   enum class State : std::uint8_t { parked, running, travelling };
 
   State state = State::parked;
   LinkState* link = nullptr;  // null once the link is down: nobody waits for the answer
+  NodeId caller;
   std::uint64_t caller_id = 0;
   Time deadline;
   bool has_code = false;  // the caller named the function in full
@@ -43,6 +48,12 @@ struct IncomingCall : Executor::Job, ListHook<IncomingTag>, ListHook<ParkedTag> 
   ReplyBuffer reply;
   std::int32_t status = 0;
   Posted finished;
+
+  // On the executor: when the function began (0: not yet), and whether it never did because its
+  // caller had given up by then.
+  std::atomic<std::int64_t> began_ns{0};
+  bool skipped = false;
+  bool overdue = false;  // and the observer knows
 
   // While travelling: its id here, and where it was last known to be.
   std::uint64_t intake_id = 0;

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "call/link_state.hpp"
 #include "fabric/transport.hpp"
@@ -13,11 +15,12 @@ class Engine;
 
 class Port final : public fabric::TransportEvents {
  public:
-  explicit Port(Engine& engine) : engine_(engine) {}
+  Port(Engine& engine, std::string name) : engine_(engine), name_(std::move(name)) {}
 
   // Once, before anything else; the transport outlives its last event.
   void bind(fabric::Transport& transport) { transport_ = &transport; }
   [[nodiscard]] fabric::Transport& transport() { return *transport_; }
+  [[nodiscard]] const std::string& name() const { return name_; }
 
   void on_up(LinkId link, const fabric::Hello& peer) override;
   void on_down(LinkId link, const Error& why) override;
@@ -31,6 +34,7 @@ class Port final : public fabric::TransportEvents {
   void remove(LinkId link);
 
   Engine& engine_;
+  std::string name_;
   fabric::Transport* transport_ = nullptr;
   std::unordered_map<LinkId, std::unique_ptr<LinkState>> links_;
   LinkState* latest_ = nullptr;  // messages come in runs from one link

@@ -41,6 +41,7 @@ void Engine::dispatch(LinkState& link, fabric::Message& message) {
     case wire::Kind::have_code: return on_have_code(link, message.body());
     case wire::Kind::hop_moved: return on_hop_moved(link, header, message.body());
     case wire::Kind::hop_ended: return on_hop_ended(link, message);
+    case wire::Kind::ask_status: return on_ask_status(link, header);
     default: observer_.on_other(link.peer->id, header, message.body());
   }
 }

@@ -111,19 +111,41 @@ void Engine::note_overrun(const code::FunctionSlot& slot, std::uint64_t taken) {
 void Engine::run_on_executor(Executor::Job& job) {
   auto& call = static_cast<IncomingCall&>(job);
   Engine& engine = *call.context.engine;
+  const Time now = engine.scheduler_.now();
+  // A hop goes on although the link it came on broke: its origin is elsewhere.
+  const bool given_up = call.cancelled.load(std::memory_order_relaxed) && !call.travels;
+  if (given_up || call.deadline < now) {
+    call.skipped = true;
+    engine.post(call.finished);
+    return;
+  }
+  call.began_ns.store(now.ns, std::memory_order_relaxed);
   call.status = call.entry(&call.context.table, call.arguments.data(), call.arguments.size(),
                            &call.reply.reply);
   engine.post(call.finished);
 }
 
 void Engine::deliver_finished(Engine& engine, Posted& posted) {
-  engine.finished(*static_cast<IncomingCall*>(posted.owner));
+  auto& call = *static_cast<IncomingCall*>(posted.owner);
+  engine.running_.remove(call);
+  if (call.overdue) engine.overdue_ended(call);
+  engine.finished(call);
 }
 
 void Engine::finished(IncomingCall& call) {
   call.context.finish();
   store_->leave(*call.library);
   call.library = nullptr;
+  if (call.skipped) {
+    const bool late = call.deadline < scheduler_.now();
+    answer(call,
+           late ? wire::OutcomeWord{Ending::deadline, false, ErrorCode::deadline}
+                : wire::OutcomeWord{Ending::cancelled, false, ErrorCode::cancelled},
+           bytes_of(late ? "the deadline passed while the call waited for a worker"
+                         : "cancelled while it waited for a worker"),
+           {});
+    return;
+  }
   if (call.status == GODWIT_CONTINUE) {
     if (call.context.continuation.set) return travel_on(call);
     answer(call, {Ending::app_error, true, ErrorCode::app_error},

@@ -28,6 +28,7 @@ std::int32_t succeed(const Arguments& args, godwit_reply* reply) {
 
 std::int32_t run_echo(const godwit_here_v1*, const void* args, std::size_t size,
                       godwit_reply* reply) {
+  if (const auto hook = std::exchange(current_fleet->while_running, nullptr)) hook();
   return succeed(read(args, size), reply);
 }
 
@@ -106,9 +107,17 @@ code::Bundle make_bundle(std::size_t index) {
 }  // namespace
 
 bool SimExecutor::submit(Job& job) {
+  if (hold_) {
+    held_.push_back(&job);
+    return true;
+  }
   const Duration delay(random_.below(2'000'000));
   scheduler_.post_at(scheduler_.now() + delay, [&job] { job.run(job); });
   return true;
+}
+
+void SimExecutor::run_held() {
+  for (Job* job : std::exchange(held_, {})) job->run(*job);
 }
 
 SimProcess::SimProcess(SimFleet& owner, ProcessId self, bool serves)
@@ -132,7 +141,7 @@ SimProcess::SimProcess(SimFleet& owner, ProcessId self, bool serves)
   options.idle_link = fleet.shape_.idle_link;
   engine = std::make_unique<Engine>(scheduler, *this, functions, store.get(), executor.get(), *this,
                                     options);
-  port = &engine->add_port();
+  port = &engine->add_port("sim");
   transport = world.transport(self, *port, wire::encode(engine->hello()));
   port->bind(*transport);
   if (serves) transport->listen(world.address(self)).value();
@@ -157,6 +166,10 @@ FunctionRef* SimProcess::function(std::size_t bundle, SimFunction function) {
     return functions.intern(code::Bundle::parse(known.to_bytes().value()).value(), function);
   }
   return functions.intern(known.id(), function, known.functions()[function].is_idempotent());
+}
+
+void SimProcess::on_other(NodeId, const wire::Header& header, Bytes body) {
+  if (header.kind == wire::Kind::status) statuses.emplace_back(header.id, text_of(body));
 }
 
 SimFleet::SimFleet(std::uint64_t seed, fabric::sim::Options options, Shape shape)

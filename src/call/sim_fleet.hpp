@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/random.hpp"
@@ -37,17 +38,23 @@ enum SimFunction : std::uint32_t { echo, work, idempotent_work, travel, throws, 
 // What ran, by key and hop; across crashes, since a model forgets nothing.
 using Executions = std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t>;
 
-// Runs jobs after a delay, one event each.
+// Runs jobs after a delay, one event each; or keeps them until they are told to run.
 class SimExecutor final : public Executor {
  public:
   SimExecutor(Scheduler& scheduler, std::uint64_t seed) : scheduler_(scheduler), random_(seed) {}
   bool submit(Job& job) override;
+  void hold() { hold_ = true; }
+  // Outside of the world's events, so that a function may let time pass while it runs.
+  void run_held();
+  [[nodiscard]] std::size_t held() const { return held_.size(); }
   bool begin_blocking() override { return false; }
   void end_blocking() override {}
 
  private:
   Scheduler& scheduler_;
   Random random_;
+  bool hold_ = false;
+  std::vector<Job*> held_;
 };
 
 class SimFleet;
@@ -65,6 +72,12 @@ struct SimProcess final : Dialer, EngineObserver {
     if (watcher != nullptr) watcher->on_unreachable(node, why);
   }
 
+  void on_overdue(const OverdueFunction& function) override { overdue.push_back(function); }
+  void on_overdue_ended(const OverdueFunction& function) override {
+    overdue_ended.push_back(function);
+  }
+  void on_other(NodeId from, const wire::Header& header, Bytes body) override;
+
   SimFleet& fleet;
   ProcessId id;
   EngineObserver* watcher = nullptr;  // for a test that wants to know
@@ -76,6 +89,10 @@ struct SimProcess final : Dialer, EngineObserver {
   std::unique_ptr<Engine> engine;
   Port* port = nullptr;
   std::unique_ptr<fabric::Transport> transport;
+  // What the engine told its observer.
+  std::vector<OverdueFunction> overdue;
+  std::vector<OverdueFunction> overdue_ended;
+  std::vector<std::pair<std::uint64_t, std::string>> statuses;  // by the asker's id
 };
 
 // How one call of the test went.
@@ -128,6 +145,8 @@ class SimFleet {
   [[nodiscard]] const std::vector<std::unique_ptr<Record>>& records() const { return records_; }
   [[nodiscard]] bool all_ended() const;
   [[nodiscard]] Executions& executions() { return executions_; }
+  // Called once, by the next function while it runs.
+  std::function<void()> while_running;
 
  private:
   friend struct SimProcess;

@@ -27,7 +27,7 @@ enum class NodeRole : std::uint8_t {
 // What code a node can run.
 struct Target {
   std::string arch;  // "x86_64", "aarch64"
-  std::string cpu;   // as LLVM names it: "znver4"
+  std::string cpu;   // as its system names it: "AMD EPYC 9B14 96-Core Processor"
   std::string os;    // "linux"
   bool has_jit = false;
   std::uint16_t llvm_major = 0;

@@ -149,6 +149,18 @@ std::vector<NodeDescription> Fleet::describe() const {
   return all;
 }
 
+std::vector<Result<std::string>> Fleet::status(const std::vector<NodeHandle>& nodes,
+                                               std::chrono::nanoseconds at_most) const {
+  std::vector<NodeId> ids;
+  ids.reserve(nodes.size());
+  for (const NodeHandle& node : nodes) ids.push_back(NodeId{node.id()});
+  return state_->runtime->status_of(ids, at_most);
+}
+
+Result<std::string> Fleet::status(const NodeHandle& node, std::chrono::nanoseconds at_most) const {
+  return std::move(status(std::vector{node}, at_most).front());
+}
+
 Status Fleet::put_name(std::string_view key, std::string_view value) {
   Result<fleet::Version> written;
   state_->runtime->run_as_owner([&] {

@@ -2,7 +2,6 @@
 
 #include <sys/epoll.h>
 #include <sys/syscall.h>
-#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -14,6 +13,7 @@
 #include "code/native/native_loader.hpp"
 #include "fabric/fd.hpp"
 #include "node/lazy_jit.hpp"
+#include "node/machine.hpp"
 #include "node/places.hpp"
 
 namespace godwit::node {
@@ -29,14 +29,6 @@ std::string host_name() {
   char name[256] = {};
   if (::gethostname(name, sizeof name - 1) != 0) return "node";
   return name;
-}
-
-fleet::Capacities capacities() {
-  fleet::Capacities all;
-  all.cores = std::thread::hardware_concurrency();
-  struct sysinfo info{};
-  if (::sysinfo(&info) == 0) all.memory_bytes = std::uint64_t{info.totalram} * info.mem_unit;
-  return all;
 }
 
 // Ends this process, the way a terminal would, once the parent has gone.
@@ -145,6 +137,7 @@ Result<std::unique_ptr<Node>> Node::start(const Settings& settings, trace::Log& 
   store.target.llvm_major = code.jit_ != nullptr ? kLlvmMajor : std::uint16_t{0};
   store.memory_budget_bytes = settings.code_budget_mb << 20;
   options.target.arch = to_string(store.target.machine);
+  options.target.cpu = cpu_name();
   options.target.os = "linux";
   options.target.has_jit = store.target.has_jit;
   options.target.llvm_major = store.target.llvm_major;

@@ -22,6 +22,8 @@ Result<std::unique_ptr<Runtime>> Runtime::create(Options options, trace::Log& lo
 Runtime::Runtime(Options options, trace::Log& log)
     : options_(std::move(options)),
       log_(log),
+      overdue_ever_(counters_.counter("functions_overdue", "functions that outlived a deadline")),
+      overdue_now_(counters_.gauge("functions_overdue_now", "those that still run")),
       view_(std::make_shared<std::vector<fleet::NodeRecord>>()) {}
 
 Runtime::~Runtime() {
@@ -51,6 +53,7 @@ Status Runtime::assemble() {
   caller.default_deadline = options_.default_deadline;
   caller.name_of = [this](NodeId node) { return name_of(node); };
   caller_ = std::make_unique<call::Caller>(*reactor_, *engine_, *executor_, std::move(caller));
+  status_queries_ = std::make_unique<StatusQueries>(*engine_, *reactor_);
   return {};
 }
 
@@ -58,7 +61,7 @@ Status Runtime::assemble() {
 
 Status Runtime::make_shm() {
   if (shm_ != nullptr) return {};
-  shm_port_ = &engine_->add_port();
+  shm_port_ = &engine_->add_port("shm");
   fabric::shm::ShmTransport::Options options;
   options.hello = [this] {
     return fabric::Hello{options_.id, options_.epoch, wire::encode(engine_->hello())};
@@ -73,7 +76,7 @@ Status Runtime::make_shm() {
 #ifdef GODWIT_WITH_UCX
 Status Runtime::make_ucx(const fabric::Address& network) {
   if (ucx_ != nullptr) return {};
-  ucx_port_ = &engine_->add_port();
+  ucx_port_ = &engine_->add_port("tcp");
   fabric::ucx::UcxOptions options;
   options.self = {options_.id, options_.epoch, wire::encode(engine_->hello())};
   options.key = options_.key ? &*options_.key : nullptr;
@@ -147,6 +150,7 @@ void Runtime::stop() {
       directory_->leave();
       directory_->gossip().push_now();
     }
+    status_queries_.reset();
     engine_->shut_down();
   });
   // Links close after what was sent; a peer that does not take it within a moment is left.
@@ -249,12 +253,20 @@ void Runtime::on_peer_up(NodeId node, const wire::PeerHello& hello) {
 // Gossip may answer by sending, so it hears of losses from a task of their own.
 void Runtime::on_peer_down(NodeId node, const Error& why) {
   log_.debug("link to {} is down: {}", name_of(node), why.message);
+  if (status_queries_ != nullptr) {
+    status_queries_->on_lost(
+        node, {ErrorCode::node_lost, fmt::format("the link to it broke: {}", why.message)});
+  }
   if (why.code == ErrorCode::none) return;  // closed on purpose
   reactor_->post([this, node] { directory_->gossip().peer_lost(node); });
 }
 
 void Runtime::on_unreachable(NodeId node, const Error& why) {
   log_.debug("cannot reach {}: {}", name_of(node), why.message);
+  if (status_queries_ != nullptr) {
+    status_queries_->on_lost(
+        node, {ErrorCode::unreachable, fmt::format("it cannot be reached: {}", why.message)});
+  }
   reactor_->post([this, node] { directory_->gossip().peer_lost(node); });
 }
 
@@ -268,6 +280,9 @@ void Runtime::on_stray_down(LinkId, const Error& why) {
 }
 
 void Runtime::on_other(NodeId from, const wire::Header& header, Bytes body) {
+  if (header.kind == wire::Kind::status && status_queries_ != nullptr) {
+    return status_queries_->on_answer(from, header, body);
+  }
   if (header.kind != wire::Kind::table) return;
   if (const Status taken = directory_->gossip().on_table(from, body); !taken) {
     log_.warn("{} sent a table that makes no sense: {}", name_of(from), taken.error().message);

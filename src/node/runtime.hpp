@@ -19,6 +19,8 @@
 #include "code/store/store.hpp"
 #include "fabric/reactor.hpp"
 #include "fleet/embedded_directory.hpp"
+#include "node/status_queries.hpp"
+#include "trace/counters.hpp"
 #include "trace/log.hpp"
 #include "trust/fleet_key.hpp"
 
@@ -79,6 +81,12 @@ class Runtime final : private call::Dialer, private call::EngineObserver, privat
   // Any thread: waits until `holds` is true of them.
   bool wait_for_nodes(const std::function<bool(const fleet::NodeList&)>& holds,
                       std::chrono::nanoseconds at_most);
+  // Any thread: asks all of them at once for their status and waits (StatusQueries::ask). The
+  // answers are in the order of the nodes.
+  [[nodiscard]] std::vector<Result<std::string>> status_of(const std::vector<NodeId>& nodes,
+                                                           std::chrono::nanoseconds at_most);
+  // Any thread.
+  [[nodiscard]] const trace::CounterSet& counters() const { return counters_; }
 
  private:
   Runtime(Options options, trace::Log& log);
@@ -98,6 +106,10 @@ class Runtime final : private call::Dialer, private call::EngineObserver, privat
   void on_stray_down(LinkId link, const Error& why) override;
   void on_other(NodeId from, const wire::Header& header, Bytes body) override;
   void on_overrun(const code::Bundle& bundle, std::uint32_t function, Duration took) override;
+  void on_overdue(const call::OverdueFunction& function) override;
+  void on_overdue_ended(const call::OverdueFunction& function) override;
+  void on_status(trace::Json& status) override;
+  void on_status_counters(trace::Json& counters) override;
   void on_warning(const std::string& text) override;
   void on_log(int level, const std::string& bundle, std::string_view text) override;
   // fleet::Links
@@ -106,6 +118,9 @@ class Runtime final : private call::Dialer, private call::EngineObserver, privat
 
   Options options_;
   trace::Log& log_;
+  trace::CounterSet counters_;
+  trace::Counter& overdue_ever_;
+  trace::Gauge& overdue_now_;
   std::vector<std::string> addresses_;
   call::FunctionTable functions_;
   std::unique_ptr<fabric::Reactor> reactor_;
@@ -114,6 +129,7 @@ class Runtime final : private call::Dialer, private call::EngineObserver, privat
   std::unique_ptr<call::Engine> engine_;
   std::unique_ptr<fleet::EmbeddedDirectory> directory_;
   std::unique_ptr<call::Caller> caller_;
+  std::unique_ptr<StatusQueries> status_queries_;
   call::Port* shm_port_ = nullptr;
   call::Port* ucx_port_ = nullptr;
   std::unique_ptr<fabric::shm::ShmTransport> shm_;

@@ -33,5 +33,12 @@ TEST(Json, ReplacesBytesThatAreNotUtf8) {
   EXPECT_EQ(quoted("\xF4\x90\x80\x80"), "\"" + bad + bad + bad + bad + "\"") << "past U+10FFFF";
 }
 
+TEST(Json, PutsCommasBetweenValuesAndNowhereElse) {
+  Json json;
+  json.open('{').field("a", 1).key("b").open('[').value("x\"").value(true).close(']');
+  json.key("c").open('{').close('}').field("d", std::vector<std::string>{}).close('}');
+  EXPECT_EQ(json.text(), R"({"a": 1, "b": ["x\"", true], "c": {}, "d": []})");
+}
+
 }  // namespace
 }  // namespace godwit::trace

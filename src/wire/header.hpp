@@ -26,6 +26,9 @@ enum class Kind : std::uint8_t {
   have_code = 8,  // body: a bundle's id; ask for it if you lack it
   // Fleet membership (handled by fleet/).
   table = 16,  // body: wire::TableBody
+  // What a process says of itself (asked by node/, answered by call/).
+  ask_status = 24,  // id: the asker's
+  status = 25,      // id: the asker's; body: JSON
   // Anything a link needs for itself.
   ping = 32,
   pong = 33,

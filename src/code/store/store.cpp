@@ -145,6 +145,8 @@ void Store::install(Residence& residence, Tier tier, std::unique_ptr<Library> li
   retire_libraries(residence);
   residence.libraries.push_back(std::make_unique<LibraryUse>());
   LibraryUse& use = *residence.libraries.back();
+  use.bundle = residence.bundle.id();
+  use.name = residence.bundle.name();
   use.library = std::move(library);
   use.tier = tier;
   for (std::uint32_t i = 0; i < functions.size(); ++i) {
@@ -257,6 +259,12 @@ std::uint32_t Store::claim_slot() {
   return static_cast<std::uint32_t>(slots_.size() - 1);
 }
 
+std::size_t Store::retired_bytes() const {
+  std::size_t bytes = 0;
+  for (const auto& use : retired_) bytes += use->library->memory_bytes();
+  return bytes;
+}
+
 std::vector<ResidenceInfo> Store::list() const {
   std::vector<ResidenceInfo> all;
   for (const auto& [id, residence] : residences_) {
@@ -267,7 +275,10 @@ std::vector<ResidenceInfo> Store::list() const {
     info.calls = residence->calls;
     switch (residence->state) {
       case Residence::State::loading: info.state = "loading"; break;
-      case Residence::State::failed: info.state = "failed"; break;
+      case Residence::State::failed:
+        info.state = "failed";
+        info.error = residence->error.message;
+        break;
       case Residence::State::ready: info.state = "ready"; break;
     }
     if (!residence->libraries.empty()) {
@@ -276,6 +287,17 @@ std::vector<ResidenceInfo> Store::list() const {
       info.calls_inside = use.calls_inside;
       info.pinned = use.library->pinned().value_or("");
     }
+    all.push_back(std::move(info));
+  }
+  for (const auto& use : retired_) {
+    ResidenceInfo info;
+    info.bundle = use->bundle;
+    info.name = use->name;
+    info.state = "retired";
+    info.tier = to_string(use->tier);
+    info.memory_bytes = use->library->memory_bytes();
+    info.calls_inside = use->calls_inside;
+    info.pinned = use->library->pinned().value_or("");
     all.push_back(std::move(info));
   }
   std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.name < b.name; });

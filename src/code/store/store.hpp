@@ -24,6 +24,8 @@ namespace godwit::code {
 // A library in use. Calls hold it while they run; the store lets go of it when it is replaced or
 // evicted; it is unloaded when both are done.
 struct LibraryUse {
+  ContentId bundle;
+  std::string name;  // the bundle's, which may be gone before the library is
   std::unique_ptr<Library> library;
   Tier tier = Tier::native;
   std::uint32_t calls_inside = 0;
@@ -64,12 +66,13 @@ struct Residence {
 struct ResidenceInfo {
   ContentId bundle;
   std::string name;
-  std::string state;  // "loading", "ready", "failed"
+  std::string state;  // "loading", "ready", "failed"; "retired": replaced or evicted, still mapped
   std::string tier;
   std::size_t memory_bytes = 0;
   std::uint64_t calls = 0;
   std::uint32_t calls_inside = 0;
   std::string pinned;  // why it cannot be unloaded; empty if it can
+  std::string error;   // when failed
 };
 
 class StoreEvents {
@@ -132,7 +135,11 @@ class Store {
   // it cannot go now (loading, pinned).
   bool evict(const ContentId& bundle);
 
+  // By name. What is retired has an entry of its own for each library.
   [[nodiscard]] std::vector<ResidenceInfo> list() const;
+  // Of retired libraries, which the budget does not count.
+  [[nodiscard]] std::size_t retired_bytes() const;
+  [[nodiscard]] std::size_t memory_budget_bytes() const { return options_.memory_budget_bytes; }
   [[nodiscard]] std::size_t memory_bytes() const { return memory_bytes_; }
   [[nodiscard]] std::uint64_t evictions() const { return evictions_; }
   [[nodiscard]] const TargetInfo& target() const { return options_.target; }

@@ -236,5 +236,36 @@ TEST_F(StoreTest, PinnedCodeStaysAndSaysWhy) {
   EXPECT_EQ(store_.list()[0].state, "ready");
 }
 
+TEST_F(StoreTest, RetiredCodeIsListedForAsLongAsItIsMapped) {
+  const Bundle code = bundle("a", SliceKind::bitcode);
+  ASSERT_TRUE(store_.add(code));
+  ASSERT_TRUE(scheduler_.work_once());
+  LibraryUse& inside = store_.enter(slot(code));
+  scheduler_.work_all();
+  std::vector<ResidenceInfo> listed = store_.list();
+  ASSERT_EQ(listed.size(), 2U);
+  const ResidenceInfo& retired = listed[listed[0].state == "retired" ? 0 : 1];
+  EXPECT_EQ(retired.state, "retired");
+  EXPECT_EQ(retired.name, "a");
+  EXPECT_EQ(retired.bundle, code.id());
+  EXPECT_EQ(retired.tier, to_string(Tier::fast));
+  EXPECT_EQ(retired.calls_inside, 1U);
+  EXPECT_EQ(store_.retired_bytes(), 10'000U);
+  loader_.pin = true;
+  EXPECT_EQ(store_.list()[0].pinned, "it may have threads");
+  store_.leave(inside);
+  scheduler_.work_all();
+  EXPECT_EQ(store_.list().size(), 2U) << "pinned code stays mapped";
+}
+
+TEST_F(StoreTest, AFailureIsListedWithItsReason) {
+  loader_.fail_next = true;
+  ASSERT_TRUE(store_.add(bundle("a")));
+  scheduler_.work_all();
+  ASSERT_EQ(store_.list().size(), 1U);
+  EXPECT_EQ(store_.list()[0].state, "failed");
+  EXPECT_EQ(store_.list()[0].error, "libz.so.1 is not here");
+}
+
 }  // namespace
 }  // namespace godwit::code

@@ -219,8 +219,11 @@ TEST(Needs, AnUnknownLibraryMayBeGivenByItsSoname) {
   EXPECT_THAT(refused.error().message, HasSubstr("libgodwitabsent.so.1"));
 
   request.needs = {"libgodwitabsent.so.3"};
+  std::string warnings;
+  request.on_warning = [&](std::string_view text) { warnings += text; };
   const auto bundle = compile(request);
   ASSERT_TRUE(bundle) << bundle.error().message;
+  EXPECT_EQ(warnings, "") << "a stand-in is no news to the user";
   EXPECT_THAT(bundle->needs(), ElementsAre("libgodwitabsent.so.3"));
 }
 

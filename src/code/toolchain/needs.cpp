@@ -24,8 +24,7 @@ std::vector<std::string> empty_library_command(const CompileSession& session, Ma
           "-o",
           output.string(),
           "-xc",
-          "/dev/null",
-          "-xnone"};
+          "/dev/null"};
 }
 
 bool is_soname(const std::string& need) {

@@ -30,8 +30,8 @@ Result<AddressList> resolve(const Address& address) {
   addrinfo* found = nullptr;
   const int error = ::getaddrinfo(address.host.c_str(), nullptr, &hints, &found);
   if (error != 0) {
-    return fail(ErrorCode::bad_address, "{}: cannot resolve the host: {}", address.to_string(),
-                ::gai_strerror(error));
+    return fail(ErrorCode::unreachable, "cannot resolve host '{}': {}; check the name",
+                address.host, ::gai_strerror(error));
   }
   return AddressList(found, &::freeaddrinfo);
 }

@@ -2,6 +2,8 @@
 #include <godwit/mobile.hpp>
 #include <godwit/mobile/std.hpp>
 
+#include <unistd.h>
+
 #include <chrono>
 #include <cmath>
 #include <map>
@@ -94,6 +96,16 @@ bool sleep_ms(godwit::Here& here, std::uint32_t ms) {
   return true;
 }
 GODWIT_EXPORT(sleep_ms);
+
+// Returns once the file is there, whatever its caller wants; at the latest after a minute.
+void hold(godwit::Here&, std::string_view file) {
+  const std::string path(file);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (::access(path.c_str(), F_OK) != 0 && std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+GODWIT_EXPORT(hold);
 
 godwit::Next<std::vector<std::uint64_t>> tour(godwit::Here& here, std::vector<std::uint64_t> seen,
                                               std::uint32_t hops) {

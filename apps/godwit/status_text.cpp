@@ -1,0 +1,128 @@
+#include "status_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "columns.hpp"
+
+namespace godwit::cli {
+namespace {
+
+using trace::JsonValue;
+
+constexpr std::string_view kIndent = "  ";
+constexpr std::size_t kIdDigits = 12;  // enough of a hash for people
+
+std::string text_of(const JsonValue& value) {
+  return printable(value.text());
+}
+
+std::string number_of(const JsonValue& value) {
+  return fmt::format("{}", value.count());
+}
+
+std::string mebibytes(const JsonValue& value) {
+  return fmt::format("{:.1f} MiB", static_cast<double>(value.count()) / (1U << 20U));
+}
+
+// Of a number of milliseconds.
+std::string duration_of(const JsonValue& value) {
+  const std::uint64_t s = value.count() / 1000;
+  if (s < 60) return fmt::format("{:.1f} s", value.number() / 1000);
+  if (s < 3600) return fmt::format("{} min {} s", s / 60, s % 60);
+  if (s < 86400) return fmt::format("{} h {} min", s / 3600, s / 60 % 60);
+  return fmt::format("{} d {} h", s / 86400, s / 3600 % 24);
+}
+
+// The headings of a list tell how much of it is there.
+std::string heading(std::string_view title, const JsonValue& total, std::size_t shown) {
+  if (total.count() <= shown) return fmt::format("\n{}\n", title);
+  return fmt::format("\n{} ({} of {}; the rest is too long for a status)\n", title, shown,
+                     total.count());
+}
+
+std::string summary(const JsonValue& status) {
+  const JsonValue& calls = status["calls"];
+  const JsonValue& workers = status["workers"];
+  const JsonValue& code = status["code"];
+  std::string out = fmt::format("{}  {}  up {}, epoch {}, pid {}\n", text_of(status["name"]),
+                                text_of(status["id"]), duration_of(status["uptime_ms"]),
+                                status["epoch"].count(), status["pid"].count());
+  out += fmt::format("  machine    {}, {}, {}\n", text_of(status["machine"]),
+                     status["cpu"].text().empty() ? "CPU unknown" : text_of(status["cpu"]),
+                     status["has_jit"].truth() ? "JIT" : "no JIT");
+  for (const JsonValue& address : status["addresses"].items()) {
+    out += fmt::format("  listens    {}\n", text_of(address));
+  }
+  out += fmt::format("  calls      inside {}, made to others {}, travelling {}\n",
+                     calls["inside"].count(), calls["made"].count(), calls["travelling"].count());
+  const std::uint64_t queued = workers["queued"].count();
+  out += fmt::format("  workers    {}: running {}, queued {}, waiting for calls {} of {}\n",
+                     workers["limit"].count(),
+                     calls["on_workers"].count() - std::min(calls["on_workers"].count(), queued),
+                     queued, workers["blocked"].count(), workers["blocked_limit"].count());
+  out += fmt::format("  code       {} of {}: bundles {}, retired {}, evictions {}\n",
+                     mebibytes(code["memory_bytes"]), mebibytes(code["budget_bytes"]),
+                     code["bundles_total"].count(), mebibytes(code["retired_bytes"]),
+                     code["evictions"].count());
+  out += fmt::format("  overdue    {}\n", calls["overdue"].count());
+  return out;
+}
+
+std::string overdue(const JsonValue& status) {
+  Columns columns{"FUNCTION", "BUNDLE", "CALLER", ">RUNNING", ">PAST DEADLINE"};
+  for (const JsonValue& one : status["overdue"].items()) {
+    columns.add({text_of(one["function"]), text_of(one["bundle"]), text_of(one["caller"]),
+                 duration_of(one["running_ms"]), duration_of(one["overdue_ms"])});
+  }
+  if (columns.empty()) return {};
+  return heading("Overdue functions: they cannot be interrupted, and keep a worker each",
+                 status["overdue_total"], status["overdue"].items().size()) +
+         columns.text(kIndent);
+}
+
+std::string links(const JsonValue& status) {
+  Columns columns{"PEER",       "ID",       "TRANSPORT",    ">CALLS IN",
+                  ">CALLS OUT", ">WAITING", ">CREDITS LEFT"};
+  for (const JsonValue& one : status["links"].items()) {
+    columns.add({text_of(one["peer"]), text_of(one["peer_id"]), text_of(one["transport"]),
+                 number_of(one["calls_in"]), number_of(one["calls_out"]),
+                 number_of(one["calls_waiting"]),
+                 fmt::format("{}/{}", one["credits_left"].count(), one["credits"].count())});
+  }
+  if (columns.empty()) return {};
+  return heading("Links", status["links_total"], status["links"].items().size()) +
+         columns.text(kIndent);
+}
+
+std::string bundles(const JsonValue& code) {
+  Columns columns{"BUNDLE", "ID", "STATE", "TIER", ">MEMORY", ">CALLS", ">INSIDE", "PINNED"};
+  for (const JsonValue& one : code["bundles"].items()) {
+    const bool failed = !one["error"].text().empty();
+    columns.add({text_of(one["name"]), text_of(one["id"]).substr(0, kIdDigits),
+                 text_of(one["state"]), text_of(one["tier"]), mebibytes(one["memory_bytes"]),
+                 number_of(one["calls"]), number_of(one["calls_inside"]),
+                 failed ? text_of(one["error"]) : text_of(one["pinned"])});
+  }
+  if (columns.empty()) return {};
+  return heading("Code", code["bundles_total"], code["bundles"].items().size()) +
+         columns.text(kIndent);
+}
+
+std::string counters(const JsonValue& status) {
+  std::string out;
+  for (const auto& [name, value] : status["counters"].members()) {
+    if (value.count() != 0) out += fmt::format("  {:<24}{}\n", printable(name), value.count());
+  }
+  return out.empty() ? out : "\nCounters that are not 0\n" + out;
+}
+
+}  // namespace
+
+std::string status_text(const JsonValue& status) {
+  return summary(status) + overdue(status) + links(status) + bundles(status["code"]) +
+         counters(status);
+}
+
+}  // namespace godwit::cli

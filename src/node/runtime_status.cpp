@@ -1,0 +1,75 @@
+// What a runtime tells operators: functions that outlive their deadlines, and its status.
+#include <unistd.h>
+
+#include <variant>
+
+#include "base/fail.hpp"
+#include "node/runtime.hpp"
+#include "trace/json.hpp"
+
+namespace godwit::node {
+namespace {
+
+double in_s(Duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+}  // namespace
+
+void Runtime::on_overdue(const call::OverdueFunction& function) {
+  overdue_ever_.add();
+  overdue_now_.add(1);
+  log_.warn(
+      "function {} of '{}', called by {}, has run for {:.1f} s and is {:.1f} s past its deadline: "
+      "it keeps a worker until it returns",
+      function.function, function.bundle, function.caller, in_s(function.running),
+      in_s(function.overdue));
+}
+
+void Runtime::on_overdue_ended(const call::OverdueFunction& function) {
+  overdue_now_.add(-1);
+  log_.warn(
+      "function {} of '{}', called by {}, returned after {:.1f} s, {:.1f} s past its deadline",
+      function.function, function.bundle, function.caller, in_s(function.running),
+      in_s(function.overdue));
+}
+
+void Runtime::on_status(trace::Json& status) {
+  status.field("pid", ::getpid()).field("addresses", addresses_);
+  status.field("machine", options_.target.arch).field("cpu", options_.target.cpu);
+  status.field("has_jit", options_.target.has_jit);
+  status.key("workers").open('{').field("limit", options_.pool.width);
+  status.field("queued", executor_->queued()).field("blocked", executor_->blocked());
+  status.field("blocked_limit", options_.pool.max_blocked).close('}');
+}
+
+void Runtime::on_status_counters(trace::Json& counters) {
+  for (const trace::Sample& sample : counters_.snapshot()) {
+    if (const auto* count = std::get_if<std::uint64_t>(&sample.value)) {
+      counters.field(sample.name, *count);
+    } else if (const auto* level = std::get_if<std::int64_t>(&sample.value)) {
+      counters.field(sample.name, *level);
+    }
+  }
+}
+
+std::vector<Result<std::string>> Runtime::status_of(const std::vector<NodeId>& nodes,
+                                                    std::chrono::nanoseconds at_most) {
+  std::vector<Result<std::string>> answers(nodes.size());
+  if (nodes.empty()) return answers;
+  fabric::Waiter all_answered;
+  std::size_t missing = nodes.size();
+  run_as_owner([&] {
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      status_queries_->ask(nodes[i], at_most, [&, i](Result<std::string> answer) {
+        answers[i] = std::move(answer);
+        if (--missing == 0) all_answered.complete();
+      });
+    }
+  });
+  // Each question has a timer, so this ends.
+  reactor_->wait(all_answered, fabric::kNever);
+  return answers;
+}
+
+}  // namespace godwit::node
