@@ -61,6 +61,15 @@ class TimedLoader final : public code::Loader {
     }
     return library;
   }
+  [[nodiscard]] Result<std::shared_ptr<const code::CompiledCode>> compile(
+      const code::LoadRequest& request) override {
+    return inner_.compile(request);
+  }
+  [[nodiscard]] std::shared_ptr<const code::CompiledCode> find_compiled(
+      const code::LoadRequest& request) override {
+    return inner_.find_compiled(request);
+  }
+  [[nodiscard]] bool is_open() const override { return inner_.is_open(); }
 
  private:
   code::Loader& inner_;

@@ -9,8 +9,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* No exception crosses this contract. Saying so spares mobile code its handlers. */
 #ifdef __cplusplus
+#define GODWIT_NOEXCEPT noexcept
 extern "C" {
+#else
+#define GODWIT_NOEXCEPT
 #endif
 
 typedef struct godwit_bytes {
@@ -26,7 +30,7 @@ typedef struct godwit_reply {
   size_t size; /* set by the entry */
   /* Room for `size` bytes; contents written so far are lost. Null if the node refuses (too large,
    * out of memory): then return GODWIT_APP_ERROR. */
-  void* (*reserve)(struct godwit_reply* reply, size_t size);
+  void* (*reserve)(struct godwit_reply* reply, size_t size) GODWIT_NOEXCEPT;
 } godwit_reply;
 
 enum { GODWIT_REPLY_CAPACITY = 512 }; /* the least capacity a node offers */

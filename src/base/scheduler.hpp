@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <utility>
 
 #include "base/task.hpp"
 
@@ -42,6 +43,12 @@ class Scheduler : public Clock {
   // Runs `work` where it may take its time (another thread), then `done` like a posted task.
   // `work` must not touch protocol state.
   virtual void offload(Task work, Task done) = 0;
+  // The same for work that takes long and can wait, such as compiling: it keeps neither offload()ed
+  // work nor this scheduler's own tasks waiting. Threads that `work` starts inherit its low
+  // priority.
+  virtual void offload_background(Task work, Task done) {
+    offload(std::move(work), std::move(done));
+  }
 };
 
 }  // namespace godwit

@@ -17,7 +17,7 @@ wire::OutcomeWord outcome_of(std::int32_t status) {
   }
 }
 
-void* reserve_reply(godwit_reply* reply, std::size_t size) {
+void* reserve_reply(godwit_reply* reply, std::size_t size) noexcept {
   auto* buffer = reinterpret_cast<ReplyBuffer*>(reply);
   if (size <= reply->capacity) return reply->data;
   if (size > buffer->limit) return nullptr;

@@ -35,23 +35,44 @@ enum class Tier : std::uint8_t {
   fast,       // bitcode, compiled quickly
   optimised,  // bitcode, compiled for this very CPU
 };
+inline constexpr std::size_t kTierCount = 3;
 [[nodiscard]] std::string_view to_string(Tier tier) noexcept;
+
+// A slice after the part of loading that takes long. Made by a Loader, and only of use to it.
+class CompiledCode {
+ public:
+  virtual ~CompiledCode() = default;
+};
 
 struct LoadRequest {
   ContentId slice;                 // identity of `code`, already verified
-  Bytes code;                      // borrowed during load()
+  Bytes code;                      // borrowed during load(), compile() and find_compiled()
   std::string name;                // for people, debuggers and profilers
   std::vector<std::string> needs;  // shared libraries by soname, e.g. "libz.so.1"
   Tier tier = Tier::native;
+  std::shared_ptr<const CompiledCode> compiled = {};  // of this slice and tier, if it is at hand
 };
 
-// Turns slices into libraries. load() may take long and is called from loading threads, several at
-// a time. Errors: corrupt_code, no_slice (wrong machine), missing_library, missing_symbol,
-// compile_failed, out_of_memory.
+// Turns slices into libraries. Its members may take long and are called from loading threads,
+// several at a time. Errors: corrupt_code, no_slice (wrong machine), missing_library,
+// missing_symbol, compile_failed, out_of_memory.
 class Loader {
  public:
   virtual ~Loader() = default;
   [[nodiscard]] virtual Result<std::unique_ptr<Library>> load(const LoadRequest& request) = 0;
+
+  // For loaders that compile. Compiles and runs nothing: load() with the result is quick, and may
+  // happen on another thread. Null: there is nothing to do before load().
+  [[nodiscard]] virtual Result<std::shared_ptr<const CompiledCode>> compile(const LoadRequest&) {
+    return nullptr;
+  }
+  // What an earlier compile() of the slice for that tier left, also in another process; null if
+  // nothing did. Needs the slice's id and not its code. Quick once is_open().
+  [[nodiscard]] virtual std::shared_ptr<const CompiledCode> find_compiled(const LoadRequest&) {
+    return nullptr;
+  }
+  // False: something large has yet to be loaded, and the next call of another member does it.
+  [[nodiscard]] virtual bool is_open() const { return true; }
 };
 
 }  // namespace godwit::code

@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <mutex>
 #include <string>
@@ -13,11 +14,18 @@
 
 namespace godwit::fabric {
 
+// How its threads compete for cores with the threads that poll.
+enum class OffloadPriority : std::uint8_t {
+  normal,  // somebody waits for the work
+  low,     // whoever polls or is waited for gets the cores first
+};
+
 // Threads start with the first work they are needed for. The queue has no limit of its own: those
 // who offload bound what they start; queued() is there to watch it.
 class OffloadPool {
  public:
-  OffloadPool(std::size_t max_threads, std::string name);
+  OffloadPool(std::size_t max_threads, std::string name,
+              OffloadPriority priority = OffloadPriority::normal);
   ~OffloadPool() { stop(); }
 
   // Any thread. After stop() the task is dropped unrun.
@@ -31,6 +39,7 @@ class OffloadPool {
 
   const std::size_t max_threads_;
   const std::string name_;
+  const OffloadPriority priority_;
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<Task> queue_;

@@ -47,7 +47,9 @@ Reactor::Reactor(Options options, Watches watches, Fd wake)
       watches_(std::move(watches)),
       wake_(std::move(wake)),
       visits_of_a_regular_(kVisitsOfARegular),
-      pool_(options_.offload_threads, options_.name + "-work") {}
+      pool_(options_.offload_threads, options_.name + "-work"),
+      background_pool_(options_.background_threads, options_.name + "-slow", OffloadPriority::low) {
+}
 
 Reactor::~Reactor() {
   stop();
@@ -68,6 +70,7 @@ void Reactor::stop() {
   if (progress_thread_.joinable()) progress_thread_.join();
   started_.store(false);
   pool_.stop();
+  background_pool_.stop();
   // A waiting thread is on its way out.
   while (!ownership_.try_enter() && !ownership_.try_evict()) ::sched_yield();
   run_posted();
@@ -151,8 +154,18 @@ void Reactor::cancel(TimerId timer) {
 }
 
 void Reactor::offload(Task work, Task done) {
-  pool_.run([this, work = std::move(work), done = std::move(done)]() mutable {
+  run_on(pool_, std::move(work), std::move(done));
+}
+
+void Reactor::offload_background(Task work, Task done) {
+  run_on(background_pool_, std::move(work), std::move(done));
+}
+
+void Reactor::run_on(OffloadPool& pool, Task work, Task done) {
+  pool.run([this, work = std::move(work), done = std::move(done)]() mutable {
+    offloaded_.fetch_add(1, std::memory_order_relaxed);
     work();
+    offloaded_.fetch_sub(1, std::memory_order_relaxed);
     post(std::move(done));
   });
 }
@@ -257,7 +270,7 @@ void Reactor::progress() {
 
 // Polls until nothing has happened for spin_us, or somebody else wants to.
 void Reactor::keep_polling() {
-  Idleness idleness(options_.spin_us, options_.yield_after);
+  Idleness idleness(options_.spin_us, options_.yield_after, offloaded_);
   while (!stopping_.load(std::memory_order_relaxed) &&
          visitors_at_door_.load(std::memory_order_relaxed) == 0) {
     if (poll_once() != 0) {

@@ -49,6 +49,7 @@ class Reactor final : public Scheduler {
     std::uint32_t yield_after = 64;  // idle polls before giving the core to others between polls
     std::int64_t patrol_us = 500;    // see above
     std::size_t offload_threads = 2;
+    std::size_t background_threads = 2;  // at low priority
   };
   [[nodiscard]] static Result<std::unique_ptr<Reactor>> create(Options options);
   // Stops first. Transports, sockets and watches must be gone or never used again.
@@ -92,13 +93,14 @@ class Reactor final : public Scheduler {
   [[nodiscard]] Status rewatch(int fd, std::uint32_t events);
   void unwatch(int fd);
 
-  // Scheduler. post() and offload() from any thread, the rest by the owner. The queues are not
+  // Scheduler. post() and the offloads from any thread, the rest by the owner. The queues are not
   // bounded here: protocol code bounds what it starts.
   [[nodiscard]] Time now() const override;
   void post(Task task) override;
   TimerId post_at(Time when, Task task) override;
   void cancel(TimerId timer) override;
   void offload(Task work, Task done) override;
+  void offload_background(Task work, Task done) override;
 
  private:
   explicit Reactor(Options options, Watches watches, Fd wake);
@@ -111,6 +113,7 @@ class Reactor final : public Scheduler {
   void rouse() noexcept;
   [[nodiscard]] bool arm();
 
+  void run_on(OffloadPool& pool, Task work, Task done);
   std::size_t poll_once();
   std::size_t run_posted();
   std::size_t look_at_clock();
@@ -163,7 +166,10 @@ class Reactor final : public Scheduler {
   std::mutex posted_mutex_;
   std::vector<Task> posted_;
 
+  std::atomic<int> offloaded_{0};  // pieces of work running in the pools
+
   OffloadPool pool_;
+  OffloadPool background_pool_;
   std::thread progress_thread_;
 };
 

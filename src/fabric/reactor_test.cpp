@@ -4,6 +4,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -288,6 +289,38 @@ TEST(Reactor, OffloadedWorkRunsElsewhereAndItsEndComesBack) {
                    });
   ASSERT_TRUE(reactor->wait(waiter, reactor->now() + kPatience));
   EXPECT_NE(worker, std::this_thread::get_id());
+  reactor->stop();
+}
+
+TEST(Reactor, BackgroundWorkKeepsNoOffloadedWorkWaitingAndHasALowPriority) {
+  auto reactor = make_reactor();
+  ASSERT_TRUE(reactor->start());
+  const auto niceness = [] { return ::getpriority(PRIO_PROCESS, static_cast<id_t>(::gettid())); };
+  constexpr int kMoreThanThreads = 5;
+  std::atomic<bool> go_on{false};
+  std::atomic<int> background_niceness{0};
+  std::atomic<int> finished{0};
+  Waiter all_finished;
+  for (int i = 0; i < kMoreThanThreads; ++i) {
+    reactor->offload_background(
+        [&] {
+          background_niceness = niceness();
+          go_on.wait(false);
+        },
+        [&] {
+          if (++finished == kMoreThanThreads) all_finished.complete();
+        });
+  }
+  Waiter quick;
+  int quick_niceness = -1;
+  reactor->offload([&] { quick_niceness = niceness(); }, [&] { quick.complete(); });
+  EXPECT_TRUE(reactor->wait(quick, reactor->now() + kPatience));
+  EXPECT_EQ(finished, 0);
+  EXPECT_EQ(quick_niceness, niceness());
+  go_on = true;
+  go_on.notify_all();
+  ASSERT_TRUE(reactor->wait(all_finished, reactor->now() + kPatience));
+  EXPECT_GT(background_niceness, quick_niceness);
   reactor->stop();
 }
 

@@ -17,6 +17,7 @@ Result<code::jit::Jit*> LazyJit::open() {
       return tl::unexpected(*error_);
     }
     jit_ = *std::move(opened);
+    is_open_.store(true, std::memory_order_release);
   }
   for (const std::string& warning : jit_->take_warnings()) log_.warn("JIT: {}", warning);
   return jit_.get();
@@ -25,6 +26,17 @@ Result<code::jit::Jit*> LazyJit::open() {
 Result<std::unique_ptr<code::Library>> LazyJit::load(const code::LoadRequest& request) {
   GODWIT_TRY(code::jit::Jit * jit, open());
   return jit->load(request);
+}
+
+Result<std::shared_ptr<const code::CompiledCode>> LazyJit::compile(
+    const code::LoadRequest& request) {
+  GODWIT_TRY(code::jit::Jit * jit, open());
+  return jit->compile(request);
+}
+
+std::shared_ptr<const code::CompiledCode> LazyJit::find_compiled(const code::LoadRequest& request) {
+  const auto jit = open();
+  return jit ? (*jit)->find_compiled(request) : nullptr;
 }
 
 Status LazyJit::preload() {

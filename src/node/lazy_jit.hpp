@@ -1,6 +1,7 @@
 // The JIT of a node, opened when it is first needed, and the code made with it.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -20,6 +21,11 @@ class LazyJit final : public code::Loader, public call::Builder {
 
   [[nodiscard]] Result<std::unique_ptr<code::Library>> load(
       const code::LoadRequest& request) override;
+  [[nodiscard]] Result<std::shared_ptr<const code::CompiledCode>> compile(
+      const code::LoadRequest& request) override;
+  [[nodiscard]] std::shared_ptr<const code::CompiledCode> find_compiled(
+      const code::LoadRequest& request) override;
+  [[nodiscard]] bool is_open() const override { return is_open_.load(std::memory_order_acquire); }
   [[nodiscard]] Result<code::Bundle> build(Bytes ir, std::string_view function,
                                            std::string_view signature) override;
   // Opens it now and compiles something small, so that the first real compile is a warm one.
@@ -31,6 +37,7 @@ class LazyJit final : public code::Loader, public call::Builder {
   const code::jit::JitOptions options_;
   trace::Log& log_;
   std::mutex mutex_;
+  std::atomic<bool> is_open_{false};
   std::unique_ptr<code::jit::Jit> jit_;
   std::optional<Error> error_;
 };

@@ -41,34 +41,35 @@ constexpr std::uint32_t combine(Flags... given) noexcept {
   return (0U | ... | static_cast<std::uint32_t>(given));
 }
 
-// Leaves a message in the reply and returns `code`; cut to what the node has room for.
+// Leaves a message in the reply, about an argument (counted from 1) or in general (0), and returns
+// `code`; cut to what the node has room for. Every bundle carries and compiles this.
 [[gnu::cold, gnu::noinline]] inline std::int32_t explain(godwit_reply* reply, std::int32_t code,
-                                                         const char* text) noexcept {
+                                                         const char* text,
+                                                         std::size_t argument = 0) noexcept {
+  static_assert(kItemLimit < 100, "two digits name an argument");
+  constexpr std::size_t kLongestPrefix = sizeof "argument 32: " - 1;
+  const std::size_t prefix = argument == 0 ? 0 : kLongestPrefix;
   std::size_t size = std::strlen(text);
   void* room = reply->data;
-  if (size > reply->capacity) {
-    room = reply->reserve(reply, size);
+  if (prefix + size > reply->capacity) {
+    room = reply->reserve(reply, prefix + size);
     if (room == nullptr) {
       room = reply->data;
-      size = reply->capacity;
+      size = reply->capacity - prefix;
     }
   }
-  std::memcpy(room, text, size);
-  reply->size = size;
+  char* out = static_cast<char*>(room);
+  if (argument != 0) {
+    std::memcpy(out, "argument ", 9);
+    out += 9;
+    if (argument >= 10) *out++ = static_cast<char>('0' + argument / 10);
+    *out++ = static_cast<char>('0' + argument % 10);
+    *out++ = ':';
+    *out++ = ' ';
+  }
+  std::memcpy(out, text, size);
+  reply->size = static_cast<std::size_t>(out - static_cast<char*>(room)) + size;
   return code;
-}
-
-[[gnu::cold, gnu::noinline]] inline std::int32_t refuse(godwit_reply* reply,
-                                                        const DecodeError& error) noexcept {
-  if (error.argument == 0) return explain(reply, GODWIT_BAD_ARGS, error.what);
-  char text[96];
-  Speller out{.out = text, .size = 0};
-  out.put("argument ");
-  out.put_number(error.argument);
-  out.put(": ");
-  out.put(std::string_view(error.what).substr(0, sizeof text - out.size - 1));
-  text[out.size] = '\0';
-  return explain(reply, GODWIT_BAD_ARGS, text);
 }
 
 // Encodes a result into the reply, asking for room if it needs more than is offered.
@@ -125,7 +126,7 @@ std::int32_t run(const godwit_here_v1* table, const void* args, std::size_t args
   typename Type::Sig::Values values{};
   DecodeError error;
   if (!decode({static_cast<const std::byte*>(args), args_size}, values, error)) {
-    return refuse(reply, error);
+    return explain(reply, GODWIT_BAD_ARGS, error.what, error.argument);
   }
   return finish(table, reply, [&]() -> decltype(auto) {
     return std::apply(

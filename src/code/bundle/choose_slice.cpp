@@ -20,15 +20,22 @@ std::string describe_slices(const Bundle& bundle) {
   return text;
 }
 
-Result<const SliceInfo*> choose_slice(const Bundle& bundle, const TargetInfo& target) {
-  const SliceInfo* bitcode = nullptr;
+const SliceInfo* find_bitcode(const Bundle& bundle, const TargetInfo& target) {
+  if (!target.has_jit) return nullptr;
   for (const SliceInfo& slice : bundle.slices()) {
-    if (slice.machine != target.machine) continue;
-    if (slice.kind == SliceKind::native) return &slice;
-    const bool readable = target.has_jit && slice.llvm_major <= target.llvm_major;
-    if (slice.kind == SliceKind::bitcode && readable && bitcode == nullptr) bitcode = &slice;
+    if (slice.machine == target.machine && slice.kind == SliceKind::bitcode &&
+        slice.llvm_major <= target.llvm_major) {
+      return &slice;
+    }
   }
-  if (bitcode != nullptr) return bitcode;
+  return nullptr;
+}
+
+Result<const SliceInfo*> choose_slice(const Bundle& bundle, const TargetInfo& target) {
+  for (const SliceInfo& slice : bundle.slices()) {
+    if (slice.machine == target.machine && slice.kind == SliceKind::native) return &slice;
+  }
+  if (const SliceInfo* bitcode = find_bitcode(bundle, target)) return bitcode;
   return fail(ErrorCode::no_slice,
               "bundle '{}' has no slice for the target ({}): it offers {}; build it with "
               "--target {}",

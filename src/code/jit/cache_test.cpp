@@ -37,19 +37,45 @@ TEST(JitCache, ServesTheNextProcess) {
   EXPECT_EQ(status.st_mode & 0777, 0700U);
 }
 
-TEST(JitCache, KeepsTiersApart) {
+TEST(JitCache, KeepsTheOptimisedTierAlone) {
   const TemporaryDirectory directory;
   auto jit = open_or_fail({.cache_directory = directory.path()});
   load_or_fail(*jit, "add", Tier::fast);
+  EXPECT_TRUE(directory.files().empty());
   load_or_fail(*jit, "add", Tier::optimised);
   EXPECT_EQ(jit->counters().compiled, 2U);
-  EXPECT_EQ(directory.files().size(), 2U);
+  EXPECT_EQ(directory.files().size(), 1U);
+}
+
+TEST(JitCache, FindsByTheSlicesIdWhatWasCompiledElsewhere) {
+  const TemporaryDirectory directory;
+  const std::string code = test_bitcode("add");
+  const LoadRequest whole{.slice = ContentId::of(bytes_of(code)),
+                          .code = bytes_of(code),
+                          .name = "test",
+                          .needs = {},
+                          .tier = Tier::optimised};
+  LoadRequest named = whole;
+  named.code = {};
+  auto jit = open_or_fail({.cache_directory = directory.path()});
+  EXPECT_EQ(jit->find_compiled(named), nullptr);
+  ASSERT_TRUE(jit->compile(whole));
+  jit = open_or_fail({.cache_directory = directory.path()});
+  named.compiled = jit->find_compiled(named);
+  ASSERT_NE(named.compiled, nullptr);
+  const auto library = jit->load(named);
+  ASSERT_TRUE(library) << library.error().message;
+  EXPECT_EQ(call(**library, "add", 1, 2).word(), 3U);
+  EXPECT_EQ(jit->counters().compiled, 0U);
+  named.tier = Tier::fast;
+  named.compiled = nullptr;
+  EXPECT_EQ(jit->find_compiled(named), nullptr);
 }
 
 TEST(JitCache, CompilesAgainWhenAFileIsDamaged) {
   const TemporaryDirectory directory;
   auto jit = open_or_fail({.cache_directory = directory.path()});
-  load_or_fail(*jit, "add", Tier::fast);
+  load_or_fail(*jit, "add", Tier::optimised);
   const fs::path path = directory.files().at(0);
   const auto size = fs::file_size(path);
   const auto damage = [&](std::uintmax_t at) {
@@ -63,12 +89,12 @@ TEST(JitCache, CompilesAgainWhenAFileIsDamaged) {
   for (const std::uintmax_t at :
        {std::uintmax_t{0}, std::uintmax_t{9}, std::uintmax_t{20}, size / 2, size - 1}) {
     damage(at);
-    const auto library = load_or_fail(*jit, "add", Tier::fast);
+    const auto library = load_or_fail(*jit, "add", Tier::optimised);
     EXPECT_EQ(call(*library, "add", 1, 2).word(), 3U);
     EXPECT_EQ(jit->counters().cache_rejected, ++expected);
   }
   fs::resize_file(path, 10);
-  load_or_fail(*jit, "add", Tier::fast);
+  load_or_fail(*jit, "add", Tier::optimised);
   EXPECT_EQ(jit->counters().cache_rejected, ++expected);
   EXPECT_EQ(jit->counters().cache_hits, 0U);
 }

@@ -17,7 +17,7 @@ namespace godwit::code::jit {
 namespace {
 
 // Part of every cache key: rises when prepare() or the runtime changes what an object means.
-constexpr unsigned kObjectFormat = 1;
+constexpr unsigned kObjectFormat = 2;
 
 // Reaches what a small real function reaches: a loop, floating point, a call, unwind tables.
 constexpr std::string_view kWarmUpIr = R"(
@@ -42,6 +42,11 @@ done:
   ret double %root
 }
 )";
+
+struct CompiledObject final : CompiledCode {
+  explicit CompiledObject(ObjectBytes bytes) : object(std::move(bytes)) {}
+  ObjectBytes object;
+};
 
 class JitLibrary final : public Library {
  public:
@@ -86,26 +91,51 @@ Result<std::unique_ptr<Library>> Engine::load(const LoadRequest& request) {
   return std::make_unique<JitLibrary>(std::move(image));
 }
 
+Result<std::shared_ptr<const CompiledCode>> Engine::compile(const LoadRequest& request) {
+  GODWIT_TRY(ObjectBytes object, object_of(request));
+  return std::make_shared<CompiledObject>(std::move(object));
+}
+
+std::shared_ptr<const CompiledCode> Engine::find_compiled(const LoadRequest& request) {
+  auto object = find_object(request);
+  return object ? std::make_shared<CompiledObject>(*std::move(object)) : nullptr;
+}
+
+// At hand, in the cache, or compiled.
 Result<ObjectBytes> Engine::object_of(const LoadRequest& request) {
-  ContentId key;
-  if (cache_ != nullptr) {
-    key = cache_key(request);
-    auto found = cache_->find(key);
-    if (found.rejected) cache_rejected_.fetch_add(1, std::memory_order_relaxed);
-    if (found.object) {
-      cache_hits_.fetch_add(1, std::memory_order_relaxed);
-      return ObjectBytes(found.object->begin(), found.object->end());
-    }
+  if (request.compiled != nullptr) {
+    return static_cast<const CompiledObject&>(*request.compiled).object;
   }
+  if (auto found = find_object(request)) return *std::move(found);
+  GODWIT_TRY(ObjectBytes object, compile_slice(request));
+  keep_object(request, object);
+  return object;
+}
+
+Result<ObjectBytes> Engine::compile_slice(const LoadRequest& request) {
   GODWIT_TRY(UnitPtr unit, read_slice(request.code, request.name, *host_));
   prepare(*unit->module, *host_);
-  GODWIT_TRY(ObjectBytes object, compile(*unit, *host_, request.tier, request.name));
+  GODWIT_TRY(ObjectBytes object, jit::compile(*unit, *host_, request.tier, request.name));
   compiled_.fetch_add(1, std::memory_order_relaxed);
-  if (cache_ != nullptr) {
-    const auto stored = cache_->store(key, std::as_bytes(std::span(object.data(), object.size())));
-    if (!stored && !cache_warned_.exchange(true)) warn(stored.error().message);
-  }
   return object;
+}
+
+std::optional<ObjectBytes> Engine::find_object(const LoadRequest& request) {
+  if (cache_ == nullptr || request.tier != Tier::optimised) return std::nullopt;
+  const auto found = cache_->find(cache_key(request));
+  if (found.rejected) cache_rejected_.fetch_add(1, std::memory_order_relaxed);
+  if (!found.object) return std::nullopt;
+  cache_hits_.fetch_add(1, std::memory_order_relaxed);
+  return ObjectBytes(found.object->begin(), found.object->end());
+}
+
+// The fast tier is not kept: writing it would lie in the way of a first call, and the optimised one
+// that follows is the one to find next time.
+void Engine::keep_object(const LoadRequest& request, const ObjectBytes& object) {
+  if (cache_ == nullptr || request.tier != Tier::optimised) return;
+  const auto stored =
+      cache_->store(cache_key(request), std::as_bytes(std::span(object.data(), object.size())));
+  if (!stored && !cache_warned_.exchange(true)) warn(stored.error().message);
 }
 
 ContentId Engine::cache_key(const LoadRequest& request) const {
@@ -151,7 +181,7 @@ Status Engine::warm_up() {
   for (const Tier tier : {Tier::fast, Tier::optimised}) {
     GODWIT_TRY(UnitPtr unit, read_ir(bytes_of(kWarmUpIr), "warm-up", *host_));
     prepare(*unit->module, *host_);
-    GODWIT_TRY(ObjectBytes object, compile(*unit, *host_, tier, "warm-up"));
+    GODWIT_TRY(ObjectBytes object, jit::compile(*unit, *host_, tier, "warm-up"));
     GODWIT_CHECK(linker_.link(std::move(object), "warm-up", {}));
   }
   return {};

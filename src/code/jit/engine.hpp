@@ -4,6 +4,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,10 @@ class Engine final : public Jit {
   [[nodiscard]] static Result<std::unique_ptr<Jit>> create(const JitOptions& options);
 
   [[nodiscard]] Result<std::unique_ptr<Library>> load(const LoadRequest& request) override;
+  [[nodiscard]] Result<std::shared_ptr<const CompiledCode>> compile(
+      const LoadRequest& request) override;
+  [[nodiscard]] std::shared_ptr<const CompiledCode> find_compiled(
+      const LoadRequest& request) override;
   [[nodiscard]] JitInfo info() const override;
   [[nodiscard]] Result<bool> stateful(Bytes bitcode) override;
   [[nodiscard]] Result<BuiltCode> build(const BuildRequest& request) override;
@@ -30,8 +35,10 @@ class Engine final : public Jit {
  private:
   explicit Engine(std::unique_ptr<Host> host);
 
-  // The object of a slice, compiled or from the cache.
   [[nodiscard]] Result<ObjectBytes> object_of(const LoadRequest& request);
+  [[nodiscard]] Result<ObjectBytes> compile_slice(const LoadRequest& request);
+  [[nodiscard]] std::optional<ObjectBytes> find_object(const LoadRequest& request);
+  void keep_object(const LoadRequest& request, const ObjectBytes& object);
   [[nodiscard]] ContentId cache_key(const LoadRequest& request) const;
   void warn(std::string text);
 

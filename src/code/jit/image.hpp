@@ -16,6 +16,7 @@
 #include "code/jit/compile.hpp"
 #include "code/jit/debugger.hpp"
 #include "code/jit/imports.hpp"
+#include "code/jit/thread_locals.hpp"
 #include "godwit/error.hpp"
 
 namespace godwit::code::jit {
@@ -63,6 +64,7 @@ class Image : public std::enable_shared_from_this<Image> {
   std::unordered_map<std::string, void*> exports_;
   void (*init_)(Image*) = nullptr;
   void (*fini_)() = nullptr;
+  std::unique_ptr<ThreadLocals> thread_locals_;  // null: none
   Memory::FinalizedAlloc allocation_;
   llvm::orc::ExecutorAddrRange frames_;  // .eh_frame, empty if there is none
   std::size_t mapped_bytes_ = 0;

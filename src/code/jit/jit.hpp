@@ -14,7 +14,7 @@
 namespace godwit::code::jit {
 
 struct JitOptions {
-  // Where compiled objects are kept between runs; made with mode 0700 if it is missing. Several
+  // Where optimised objects are kept between runs; made with mode 0700 if it is missing. Several
   // processes may share it. Empty: no disk cache.
   std::string cache_directory;
   // When the cache grows beyond this, its least recently used files are deleted.
@@ -45,7 +45,7 @@ struct BuiltCode {
 };
 
 struct JitCounters {
-  std::uint64_t compiled = 0;
+  std::uint64_t compiled = 0;  // slices, in either tier
   std::uint64_t cache_hits = 0;
   std::uint64_t cache_rejected = 0;  // corrupt files, deleted
 };

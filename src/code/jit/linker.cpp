@@ -27,6 +27,7 @@ std::size_t rounded_to_page(std::size_t bytes) {
 struct Report {
   std::optional<Error> failure;
   std::map<std::string, std::uint64_t> sections;  // where each one is
+  std::vector<ThreadLocalControl*> thread_locals;
 };
 
 }  // namespace
@@ -72,7 +73,11 @@ class Linker::Context : public jl::JITLinkContext {
 
   llvm::Error notifyResolved(jl::LinkGraph& graph) override {
     for (const jl::Symbol* symbol : graph.defined_symbols()) {
-      if (!symbol->hasName() || !symbol->isCallable()) continue;
+      if (!symbol->hasName()) continue;
+      if (symbol->getName().starts_with(kThreadLocalPrefix)) {
+        report_.thread_locals.push_back(symbol->getAddress().toPtr<ThreadLocalControl*>());
+      }
+      if (!symbol->isCallable()) continue;
       const std::string name = symbol->getName().str();
       if (perf_map_ != nullptr) {
         perf_map_->add(symbol->getAddress().getValue(), symbol->getSize(), name);
@@ -137,6 +142,9 @@ Result<std::shared_ptr<Image>> Linker::link(ObjectBytes object, const std::strin
   jl::link(std::move(*graph), std::make_unique<Context>(*image, perf_map_.get(), report));
   if (report.failure) return tl::unexpected(*std::move(report.failure));
 
+  if (!report.thread_locals.empty()) {
+    GODWIT_TRY(image->thread_locals_, ThreadLocals::create(report.thread_locals));
+  }
   if (!image->frames_.empty()) {
     if (auto error = jl::InProcessEHFrameRegistrar().registerEHFrames(image->frames_)) {
       image->frames_ = {};

@@ -1,7 +1,10 @@
 // Loading: what is accepted, what is refused and how, and that unloading gives everything back.
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <fstream>
+#include <functional>
+#include <memory>
 #include <random>
 #include <thread>
 
@@ -192,13 +195,56 @@ struct Footprint {
   }
 };
 
+// A thread that outlives the libraries it called, as those of a node do: what it has of their
+// thread-locals must not wait for its end.
+class LastingThread {
+ public:
+  explicit LastingThread(std::function<void()> work)
+      : work_(std::move(work)), thread_([this] { serve(); }) {}
+  ~LastingThread() {
+    wanted_ = -1;
+    wanted_.notify_one();
+    thread_.join();
+  }
+  LastingThread(const LastingThread&) = delete;
+  LastingThread& operator=(const LastingThread&) = delete;
+  // Runs the work there, once.
+  void run() {
+    const int turn = ++wanted_;
+    wanted_.notify_one();
+    for (int seen = done_; seen != turn; seen = done_) done_.wait(seen);
+  }
+
+ private:
+  void serve() {
+    for (int turn = 1;; ++turn) {
+      wanted_.wait(turn - 1);
+      if (wanted_ < 0) return;
+      work_();
+      done_ = turn;
+      done_.notify_one();
+    }
+  }
+  std::function<void()> work_;
+  std::atomic<int> wanted_{0};
+  std::atomic<int> done_{0};
+  std::thread thread_;
+};
+
 void load_and_unload(int cycles) {
   const TemporaryDirectory directory;
   auto jit = open_or_fail({.cache_directory = directory.path()});
+  std::unique_ptr<Library> scratch;
+  const auto fill = [&] { ASSERT_EQ(call(*scratch, "fill").word(), 1U); };
+  LastingThread other(fill);
   const auto cycle = [&] {
-    const auto library = load_or_fail(*jit, "objects", Tier::fast);
+    const auto library = load_or_fail(*jit, "objects", Tier::optimised);
     ASSERT_EQ(call(*library, "corners").word(), 1011U);
     ASSERT_EQ(call(*library, "check", 11).status, GODWIT_APP_ERROR);
+    scratch = load_or_fail(*jit, "scratch", Tier::optimised);
+    fill();
+    other.run();
+    scratch.reset();
   };
   for (int i = 0; i < 100; ++i) cycle();
   const Footprint before = Footprint::now();
@@ -207,6 +253,20 @@ void load_and_unload(int cycles) {
   EXPECT_LE(after.maps, before.maps + 4);
 #ifndef GODWIT_TEST_SANITIZED
   EXPECT_LT(after.resident_bytes, before.resident_bytes + (std::size_t{1} << 20));
+#endif
+}
+
+TEST(JitLoad, ThreadsThatEndGiveTheirThreadLocalsBack) {
+  auto jit = open_or_fail();
+  const auto library = load_or_fail(*jit, "scratch", Tier::fast);
+  const auto visit = [&] {
+    std::thread([&] { ASSERT_EQ(call(*library, "fill").word(), 1U); }).join();
+  };
+  for (int i = 0; i < 20; ++i) visit();
+  [[maybe_unused]] const Footprint before = Footprint::now();
+  for (int i = 0; i < 200; ++i) visit();
+#ifndef GODWIT_TEST_SANITIZED
+  EXPECT_LT(Footprint::now().resident_bytes, before.resident_bytes + (std::size_t{4} << 20));
 #endif
 }
 

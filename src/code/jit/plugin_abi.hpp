@@ -8,7 +8,7 @@
 
 namespace godwit::code::jit {
 
-inline constexpr std::uint32_t kPluginAbi = 1;
+inline constexpr std::uint32_t kPluginAbi = 2;
 inline constexpr const char* kPluginFile = "libgodwit_jit.so";
 inline constexpr const char* kPluginSymbol = "godwit_jit_plugin";
 

@@ -190,6 +190,15 @@ void import_thread_locals(llvm::Module& module) {
   for (llvm::GlobalVariable* variable : imported) import_thread_local(module, *variable);
 }
 
+// The linker finds the library's own thread-locals by their symbols.
+void name_thread_locals(llvm::Module& module) {
+  for (llvm::GlobalVariable& variable : module.globals()) {
+    if (!variable.isThreadLocal() || variable.isDeclaration()) continue;
+    if (variable.hasPrivateLinkage()) variable.setLinkage(llvm::GlobalValue::InternalLinkage);
+    if (!variable.hasName()) variable.setName("unnamed");
+  }
+}
+
 bool has_elements(const llvm::Module& module, const char* list_name) {
   const auto* list = module.getNamedGlobal(list_name);
   return list != nullptr && list->hasInitializer() && !list->getInitializer()->isNullValue();
@@ -208,6 +217,7 @@ bool is_stateful(const llvm::Module& module) {
 void prepare(llvm::Module& module, const Host& host) {
   retarget(module, host);
   import_thread_locals(module);
+  name_thread_locals(module);
   if (module.getNamedGlobal(kHandle) != nullptr) library_handle(module);
   for (const Hook& hook : kHooks) install_hook(module, hook);
   make_init_and_fini(module);

@@ -11,6 +11,7 @@
 
 #include "code/jit/image.hpp"
 #include "code/jit/prepare.hpp"
+#include "code/jit/thread_locals.hpp"
 
 extern "C" {
 extern void* __dso_handle;
@@ -137,6 +138,7 @@ void* runtime_symbol(std::string_view name) {
       {"__cxa_atexit", address_of(on_exit_handler)},
       {"__cxa_thread_atexit", address_of(on_thread_destructor)},
       {"__cxa_thread_atexit_impl", address_of(on_thread_destructor)},
+      {"__emutls_get_address", address_of(ThreadLocals::address)},
       {"__godwit_atexit", address_of(on_plain_exit_handler)},
       {"__godwit_pthread_create", address_of(on_pthread_create)},
       {"__godwit_start_thread", address_of(on_start_thread)},

@@ -45,8 +45,12 @@ void expect_flat_memory(int cycles) {
       {tree.write("cycle.cpp",
                   "#include <string>\n#include <vector>\n"
                   "static std::vector<std::string> kept(10, std::string(100, 'x'));\n"
-                  "static long n = 0;\n" +
-                      entry_text("f", "kept.push_back(\"y\"); return ++n;"))});
+                  "static long n = 0;\n"
+                  "static thread_local char scratch[65536];\n" +
+                      entry_text("f",
+                                 "kept.push_back(\"y\");\n"
+                                 "for (char& letter : scratch) ++letter;\n"
+                                 "return ++n * scratch[7];"))});
   const auto bundle = compile(request);
   ASSERT_TRUE(bundle) << bundle.error().message;
   auto directory = RuntimeDirectory::create(std::filesystem::temp_directory_path());

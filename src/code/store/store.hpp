@@ -5,6 +5,7 @@
 // unloading happen through Scheduler::offload.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -21,13 +22,15 @@
 
 namespace godwit::code {
 
-// A library in use. Calls hold it while they run; the store lets go of it when it is replaced or
-// evicted; it is unloaded when both are done.
+// A library in use. Calls hold it while they run; the store retires it when it is replaced or
+// evicted; it is unloaded when both are done and nothing pins it.
 struct LibraryUse {
+  std::unique_ptr<Library> library;
   ContentId bundle;
   std::string name;  // the bundle's, which may be gone before the library is
-  std::unique_ptr<Library> library;
   Tier tier = Tier::native;
+  bool cached = false;           // its code was compiled earlier and kept
+  std::size_t memory_bytes = 0;  // counts until it is unloaded
   std::uint32_t calls_inside = 0;
   bool retired = false;
 };
@@ -52,6 +55,7 @@ struct Residence {
   enum class State : std::uint8_t { loading, ready, failed };
 
   Bundle bundle;
+  std::uint64_t stay = 0;  // tells this stay from an earlier one of the same bundle
   State state = State::loading;
   Error error;                       // when failed
   Time failed_at;                    // a failure is remembered for a moment, then tried again
@@ -62,17 +66,29 @@ struct Residence {
   std::size_t memory_bytes = 0;
 };
 
-// What a person may want to know about a residence.
+// What a person may want to know about code that is here. A bundle has one entry for its stay, and
+// one for each library of it that was replaced or evicted and could not be unloaded yet: nothing
+// new is called there, and it goes when its calls have left and nothing pins it any more.
 struct ResidenceInfo {
   ContentId bundle;
   std::string name;
-  std::string state;  // "loading", "ready", "failed"; "retired": replaced or evicted, still mapped
-  std::string tier;
+  std::string state;    // "loading", "ready", "failed", "retired"
+  std::string tier;     // of the code that runs: "native", "fast", "optimised"; empty if none does
+  bool cached = false;  // that code was compiled earlier and kept on disk
   std::size_t memory_bytes = 0;
-  std::uint64_t calls = 0;
+  std::uint64_t calls = 0;  // since it is here; 0 for what is retired
   std::uint32_t calls_inside = 0;
   std::string pinned;  // why it cannot be unloaded; empty if it can
-  std::string error;   // when failed
+  std::string error;   // why it failed
+};
+
+struct StoreCounters {
+  // Which tier answered a bundle's first call, by Tier; of the optimised ones, how many were there
+  // at once because an earlier process had compiled them.
+  std::array<std::uint64_t, kTierCount> first_loads{};
+  std::uint64_t cached_first_loads = 0;
+  std::uint64_t optimised_later = 0;  // fast tiers that were replaced
+  std::uint64_t evictions = 0;
 };
 
 class StoreEvents {
@@ -90,6 +106,8 @@ class Store {
     std::size_t memory_budget_bytes = std::size_t{1} << 30;
     std::size_t max_bundles = 65536;
     Duration failure_memory = std::chrono::seconds(1);
+    // How often pinned code that is retired is looked at again.
+    Duration retired_check = std::chrono::seconds(1);
   };
   struct Loaders {
     Loader* native = nullptr;
@@ -135,25 +153,34 @@ class Store {
   // it cannot go now (loading, pinned).
   bool evict(const ContentId& bundle);
 
-  // By name. What is retired has an entry of its own for each library.
+  // Everything that is here, by name. O(bundles); for people, not for every call.
   [[nodiscard]] std::vector<ResidenceInfo> list() const;
-  // Of retired libraries, which the budget does not count.
+  // Of retired code that is still mapped.
   [[nodiscard]] std::size_t retired_bytes() const;
   [[nodiscard]] std::size_t memory_budget_bytes() const { return options_.memory_budget_bytes; }
+  // Bundles, loaded code, and retired code that is still mapped.
   [[nodiscard]] std::size_t memory_bytes() const { return memory_bytes_; }
-  [[nodiscard]] std::uint64_t evictions() const { return evictions_; }
+  [[nodiscard]] const StoreCounters& counters() const { return counters_; }
+  [[nodiscard]] std::uint64_t evictions() const { return counters_.evictions; }
   [[nodiscard]] const TargetInfo& target() const { return options_.target; }
 
  private:
   struct Load;
-  void start_load(Residence& residence, const SliceInfo& slice, Tier tier);
-  void finish_load(const ContentId& id, Tier tier, Result<std::unique_ptr<Library>> loaded);
-  void install(Residence& residence, Tier tier, std::unique_ptr<Library> library);
-  void fail_residence(Residence& residence, Error error);
-  void consider_optimising(const ContentId& id);
+  using LoadPtr = std::shared_ptr<Load>;
+  [[nodiscard]] LoadPtr new_load(const Residence& residence) const;
+  void start_loading(const Residence& residence);
+  void load_compiled(const LoadPtr& load);
+  void compile_and_load(const LoadPtr& load);
+  void finish_load(Load& load);
+  void finish_first_load(Residence& residence, Load& load);
   void next_optimisation();
+  [[nodiscard]] Status install(Residence& residence, Load& load);
+  void discard(std::unique_ptr<Library> library);
+  void fail_residence(Residence& residence, Error error);
   void retire_libraries(Residence& residence);
   void unload(LibraryUse& library);
+  void watch_retired();
+  void unload_retired();
   void keep_within_budget(const ContentId& except);
   void forget(std::unordered_map<ContentId, std::unique_ptr<Residence>>::iterator it);
   std::uint32_t claim_slot();
@@ -165,12 +192,15 @@ class Store {
   std::unordered_map<ContentId, std::unique_ptr<Residence>> residences_;
   std::deque<FunctionSlot> slots_;  // a deque: slots never move
   std::vector<std::uint32_t> free_slots_;
+  // Replaced or evicted, with a call inside or pinned. Counts against the memory budget.
   std::vector<std::unique_ptr<LibraryUse>> retired_;
-  std::deque<ContentId> to_optimise_;
+  std::deque<ContentId> to_optimise_;  // of residences that run their fast tier
   bool optimising_ = false;
+  bool watching_retired_ = false;
   std::size_t memory_bytes_ = 0;
   std::uint64_t use_clock_ = 0;
-  std::uint64_t evictions_ = 0;
+  std::uint64_t stays_ = 0;
+  StoreCounters counters_;
   // Tasks that come back after the store is gone find this expired.
   std::shared_ptr<Store*> self_;
 };

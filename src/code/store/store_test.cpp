@@ -1,134 +1,7 @@
-#include "code/store/store.hpp"
-
-#include <gtest/gtest.h>
-
-#include <deque>
-#include <string>
-#include <utility>
-
-#include "base/fail.hpp"
+#include "code/store/store_for_test.hpp"
 
 namespace godwit::code {
 namespace {
-
-// Runs nothing by itself; offloaded work waits until it is told to run.
-class ManualScheduler final : public Scheduler {
- public:
-  Time now() const override { return now_; }
-  void post(Task task) override { tasks_.push_back(std::move(task)); }
-  TimerId post_at(Time, Task task) override {
-    tasks_.push_back(std::move(task));
-    return {};
-  }
-  void cancel(TimerId) override {}
-  void offload(Task work, Task done) override {
-    offloaded_.emplace_back(std::move(work), std::move(done));
-  }
-  // One piece of offloaded work, if there is one.
-  bool work_once() {
-    if (offloaded_.empty()) return false;
-    auto [work, done] = std::move(offloaded_.front());
-    offloaded_.pop_front();
-    work();
-    done();
-    return true;
-  }
-  void work_all() {
-    while (work_once()) {
-    }
-  }
-  void pass(Duration time) { now_ = now_ + time; }
-
- private:
-  Time now_{1'000'000'000};
-  std::deque<Task> tasks_;
-  std::deque<std::pair<Task, Task>> offloaded_;
-};
-
-std::int32_t native_entry(const godwit_here_v1*, const void*, std::size_t, godwit_reply*) {
-  return 1;
-}
-std::int32_t fast_entry(const godwit_here_v1*, const void*, std::size_t, godwit_reply*) {
-  return 2;
-}
-std::int32_t best_entry(const godwit_here_v1*, const void*, std::size_t, godwit_reply*) {
-  return 3;
-}
-
-class FakeLoader final : public Loader {
- public:
-  class FakeLibrary final : public Library {
-   public:
-    FakeLibrary(FakeLoader& owner, godwit_entry code) : owner_(owner), entry_(code) {
-      ++owner_.alive;
-    }
-    ~FakeLibrary() override { --owner_.alive; }
-    godwit_entry entry(std::string_view symbol) const override {
-      return symbol == "missing" ? nullptr : entry_;
-    }
-    std::size_t memory_bytes() const override { return 10'000; }
-    std::optional<std::string> pinned() const override {
-      return owner_.pin ? std::optional<std::string>("it may have threads") : std::nullopt;
-    }
-
-   private:
-    FakeLoader& owner_;
-    godwit_entry entry_;
-  };
-  Result<std::unique_ptr<Library>> load(const LoadRequest& request) override {
-    ++loads;
-    if (fail_next) return fail(ErrorCode::missing_library, "libz.so.1 is not here");
-    const godwit_entry entry = request.tier == Tier::native ? &native_entry
-                               : request.tier == Tier::fast ? &fast_entry
-                                                            : &best_entry;
-    return std::make_unique<FakeLibrary>(*this, entry);
-  }
-  int alive = 0;
-  int loads = 0;
-  bool fail_next = false;
-  bool pin = false;
-};
-
-Bundle bundle(const std::string& name, SliceKind kind = SliceKind::native, bool stateful = false,
-              const std::string& entry = "entry") {
-  BundleBuilder builder(name);
-  builder.function({"f", "() -> unit", entry, 0});
-  SliceInfo slice;
-  slice.kind = kind;
-  slice.machine = host_machine();
-  slice.triple = triple_of(slice.machine);
-  slice.producer = "test";
-  slice.llvm_major = kind == SliceKind::bitcode ? 19 : 0;
-  slice.traits.mutable_globals = stateful;
-  builder.slice(std::move(slice), Buffer::copy_of(bytes_of("code of " + name)));
-  return std::move(builder).build().value();
-}
-
-class StoreTest : public ::testing::Test, protected StoreEvents {
- protected:
-  StoreTest() : store_(scheduler_, {&loader_, &loader_}, options()) { store_.set_events(this); }
-  static Store::Options options() {
-    Store::Options options;
-    options.target.has_jit = true;
-    options.target.llvm_major = 19;
-    options.memory_budget_bytes = 35'000;  // three libraries
-    return options;
-  }
-  void on_code(const ContentId&, const Status& status) override {
-    if (status) {
-      ++ready_;
-    } else {
-      last_error_ = status.error();
-    }
-  }
-  FunctionSlot& slot(const Bundle& of) { return **store_.function(of.id(), 0); }
-
-  ManualScheduler scheduler_;
-  FakeLoader loader_;
-  Store store_;
-  int ready_ = 0;
-  Error last_error_;
-};
 
 TEST_F(StoreTest, LoadsABundleOnceAndFindsItsFunctionsByToken) {
   const Bundle code = bundle("a");
@@ -223,6 +96,41 @@ TEST_F(StoreTest, CodeThatLacksAPromisedFunctionIsCorrupt) {
   scheduler_.work_all();
   EXPECT_EQ(last_error_.code, ErrorCode::corrupt_code);
   EXPECT_NE(last_error_.message.find("missing"), std::string::npos);
+}
+
+TEST_F(StoreTest, WhatWasPinnedWhenItWasRetiredIsListedUntilItCanGo) {
+  const Bundle code = bundle("a", SliceKind::bitcode);
+  ASSERT_TRUE(store_.add(code));
+  scheduler_.work_all_but_background();
+  LibraryUse& inside = store_.enter(slot(code));
+  scheduler_.work_all();  // the optimised tier takes over
+  ASSERT_EQ(store_.list().size(), 2U);
+  EXPECT_EQ(store_.list()[1].state, "retired");
+  EXPECT_EQ(store_.list()[1].calls_inside, 1U);
+  EXPECT_EQ(store_.list()[1].pinned, "");
+
+  loader_.pin = true;
+  store_.leave(inside);
+  scheduler_.work_all();
+  ASSERT_EQ(store_.list().size(), 2U);
+  const ResidenceInfo retired = store_.list()[1];
+  EXPECT_EQ(retired.bundle, code.id());
+  EXPECT_EQ(retired.name, "a");
+  EXPECT_EQ(retired.state, "retired");
+  EXPECT_EQ(retired.tier, "fast");
+  EXPECT_EQ(retired.pinned, "it may have threads");
+  EXPECT_EQ(retired.memory_bytes, 10'000U);
+  const std::size_t with_retired = store_.memory_bytes();
+
+  scheduler_.pass(std::chrono::seconds(2));
+  scheduler_.work_all();
+  EXPECT_EQ(loader_.alive, 2) << "still pinned";
+  loader_.pin = false;
+  scheduler_.pass(std::chrono::seconds(2));
+  scheduler_.work_all();
+  EXPECT_EQ(loader_.alive, 1);
+  EXPECT_EQ(store_.list().size(), 1U);
+  EXPECT_EQ(store_.memory_bytes(), with_retired - 10'000);
 }
 
 TEST_F(StoreTest, PinnedCodeStaysAndSaysWhy) {

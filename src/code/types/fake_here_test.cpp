@@ -10,7 +10,7 @@ struct Reply : godwit_reply {
   Buffer memory;
   std::size_t limit = 0;
 
-  static void* grow(godwit_reply* base, std::size_t wanted) {
+  static void* grow(godwit_reply* base, std::size_t wanted) noexcept {
     auto* self = static_cast<Reply*>(base);
     if (wanted > self->limit) return nullptr;
     self->memory = Buffer::allocate(wanted);

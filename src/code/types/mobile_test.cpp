@@ -119,12 +119,12 @@ TEST(MobileRefusal, NumbersTheArgument) {
   char room[200];
   reply.data = room;
   reply.capacity = sizeof room;
-  reply.reserve = [](godwit_reply*, std::size_t) -> void* { return nullptr; };
+  reply.reserve = [](godwit_reply*, std::size_t) noexcept -> void* { return nullptr; };
   for (const auto& [argument, text] : {std::pair<std::size_t, std::string>{0, "why"},
                                        {9, "argument 9: why"},
                                        {10, "argument 10: why"},
                                        {32, "argument 32: why"}}) {
-    EXPECT_EQ(mobile::refuse(&reply, {.what = "why", .argument = argument}), GODWIT_BAD_ARGS);
+    EXPECT_EQ(mobile::explain(&reply, GODWIT_BAD_ARGS, "why", argument), GODWIT_BAD_ARGS);
     EXPECT_EQ(std::string(room, reply.size), text);
   }
 }
