@@ -93,6 +93,9 @@ class GODWIT_API FunctionCode {
   std::unique_ptr<State> state_;
 };
 
+// Asks the system for huge pages in memory that is about to be written for the first time.
+GODWIT_API void advise_large(void* memory, std::size_t size) noexcept;
+
 // A place that is notified and waited on, for futures that are not calls (then, when_all).
 GODWIT_API void run_on_executor(call::Caller& caller, Continuation& continuation);
 

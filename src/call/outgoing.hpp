@@ -32,7 +32,7 @@ class OutgoingPool;
 // on_end the engine's owning thread has it; afterwards the caller reads the outcome. Two references
 // at most: the caller's, and the engine's from start() to the end.
 struct OutgoingCall : DeadlineHook, ListHook<OutgoingTag> {
-  static constexpr std::size_t kInlineBytes = 512;
+  static constexpr std::size_t kInlineBytes = 1088;  // a KiB and its descriptor
   static constexpr std::size_t kMaxParts = 8;
 
   enum class State : std::uint8_t { idle, waiting, sent, ended };
