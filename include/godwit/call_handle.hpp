@@ -61,7 +61,7 @@ class GODWIT_API CallHandle {
 
   // Room for the arguments: small() is always there, kSmallBytes long; large() replaces it (empty:
   // out of memory).
-  static constexpr std::size_t kSmallBytes = 512;
+  static constexpr std::size_t kSmallBytes = 1088;
   [[nodiscard]] std::span<std::byte> small() noexcept;
   [[nodiscard]] std::span<std::byte> large(std::size_t size);
   // Sends it. The parts are the argument blob; those outside of small() and large() are borrowed
@@ -109,6 +109,9 @@ class GODWIT_API FunctionCode {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+// Asks the system for huge pages in memory that is about to be written for the first time.
+GODWIT_API void advise_large(void* memory, std::size_t size) noexcept;
 
 // A place that is notified and waited on, for futures that are not calls (then, when_all).
 GODWIT_API void run_on_executor(call::Caller& caller, Continuation& continuation);

@@ -301,8 +301,14 @@ bool read_parameter(std::span<const std::byte> blob, std::size_t slot, T& value,
         if (!PlainCheck<Element>::valid(segment.data() + at)) return false;
       }
     }
-    value = Codec<T>::make(std::span<const Element>(
-        reinterpret_cast<const Element*>(segment.data()), segment.size() / sizeof(Element)));
+    const std::span<const Element> elements(reinterpret_cast<const Element*>(segment.data()),
+                                            segment.size() / sizeof(Element));
+    if constexpr (requires { value.assign(elements.data(), elements.data() + elements.size()); }) {
+      // Uses memory that the value already has.
+      value.assign(elements.data(), elements.data() + elements.size());
+    } else {
+      value = Codec<T>::make(elements);
+    }
     return true;
   } else {
     std::span<const std::byte> segment;

@@ -1,25 +1,40 @@
 #include "base/bytes.hpp"
 
-#include <cstdlib>
 #include <new>
 #include <utility>
+
+#include "base/block_cache.hpp"
 
 namespace godwit {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
+// Aligned here and not by operator new: malloc is several times slower when it is asked to align.
+constexpr std::size_t kSlack = kAlignment - __STDCPP_DEFAULT_NEW_ALIGNMENT__;
 
-void release_heap(void*, std::byte* data, std::size_t) noexcept {
-  ::operator delete(data, std::align_val_t{kAlignment});
+void release_heap(void* memory, std::byte*, std::size_t) noexcept {
+  ::operator delete(memory);
+}
+
+void release_block(void* block, std::byte*, std::size_t) noexcept {
+  BlockCache::release(std::unique_ptr<BlockCache::Block>(static_cast<BlockCache::Block*>(block)));
 }
 
 }  // namespace
 
 Buffer Buffer::allocate(std::size_t size) noexcept {
   if (size == 0) return {};
-  void* memory = ::operator new(size, std::align_val_t{kAlignment}, std::nothrow);
+  if (size >= BlockCache::kUnit) {
+    std::unique_ptr<BlockCache::Block> block = large_blocks().allocate(size);
+    if (!block) return {};
+    std::byte* const data = block->data;
+    return adopt(data, size, block.release(), &release_block);
+  }
+  void* const memory = ::operator new(size + kSlack, std::nothrow);
   if (memory == nullptr) return {};
-  return adopt(static_cast<std::byte*>(memory), size, nullptr, &release_heap);
+  const auto misaligned = reinterpret_cast<std::uintptr_t>(memory) % kAlignment;
+  std::byte* const data = static_cast<std::byte*>(memory) + (kAlignment - misaligned) % kAlignment;
+  return adopt(data, size, memory, &release_heap);
 }
 
 Buffer Buffer::copy_of(Bytes bytes) noexcept {

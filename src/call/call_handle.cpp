@@ -1,5 +1,6 @@
 #include "godwit/call_handle.hpp"
 
+#include <sys/mman.h>
 #include <time.h>
 
 #include <algorithm>
@@ -187,6 +188,14 @@ call::FunctionRef& FunctionCode::known_to(call::Caller& caller) {
   state_->bindings.push_back(std::move(binding));
   state_->latest.store(state_->bindings.back().get(), std::memory_order_release);
   return *state_->bindings.back()->function;
+}
+
+void advise_large(void* memory, std::size_t size) noexcept {
+  constexpr std::uintptr_t kHugePage = std::uintptr_t{2} << 20;
+  const auto begin = reinterpret_cast<std::uintptr_t>(memory);
+  const std::uintptr_t first = (begin + kHugePage - 1) & ~(kHugePage - 1);
+  const std::uintptr_t last = (begin + size) & ~(kHugePage - 1);
+  if (first < last) ::madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
 }
 
 void run_on_executor(call::Caller& caller, Continuation& continuation) {

@@ -59,7 +59,10 @@ struct CallContext {
 // The reply a function writes into, with room of its own for small results.
 struct ReplyBuffer {
   godwit_reply reply{};
-  alignas(16) std::byte inline_bytes[GODWIT_REPLY_CAPACITY];
+  // A KiB and its descriptor; what it may hold fits into one small message of any transport.
+  static constexpr std::size_t kInlineBytes = 1088;
+  static_assert(kInlineBytes >= GODWIT_REPLY_CAPACITY);
+  alignas(16) std::byte inline_bytes[kInlineBytes];
   Buffer spilled;
   std::size_t limit = 0;
 

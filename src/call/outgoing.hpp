@@ -34,7 +34,7 @@ class OutgoingPool;
 // the caller's, the engine's from start() until on_end has returned, and one for each post under
 // way.
 struct alignas(64) OutgoingCall : DeadlineHook, ListHook<OutgoingTag> {
-  static constexpr std::size_t kInlineBytes = 512;
+  static constexpr std::size_t kInlineBytes = 1088;  // a KiB and its descriptor
   static constexpr std::size_t kMaxParts = 8;
 
   enum class State : std::uint8_t { idle, waiting, sent, ended };

@@ -44,6 +44,22 @@ Outcome<R> failed_with_exception() {
   return tl::unexpected(std::move(failure));
 }
 
+// Gives a result that will be large its memory before it is decoded, in huge pages where the system
+// has them: fresh memory of that size costs as much as the call otherwise.
+template <class R>
+void prepare_result([[maybe_unused]] R& value, [[maybe_unused]] std::size_t blob_bytes) {
+  if constexpr (requires {
+                  value.reserve(0);
+                  typename Codec<R>::Element;
+                }) {
+    // From here on malloc maps each block by itself, so that the advice ends with the block.
+    constexpr std::size_t kMappedByItself = std::size_t{32} << 20;
+    if (blob_bytes < kMappedByItself) return;
+    value.reserve((blob_bytes - sizeof(Descriptor)) / sizeof(typename Codec<R>::Element));
+    advise_large(value.data(), blob_bytes - sizeof(Descriptor));
+  }
+}
+
 // What an ended call says, as a typed outcome. Views in R would dangle: R owns its memory.
 template <class R>
 Outcome<R> outcome_of(CallHandle call) {
@@ -55,6 +71,7 @@ Outcome<R> outcome_of(CallHandle call) {
     static_assert(!std::is_same_v<R, std::string_view>,
                   "godwit: ask for std::string: the bytes of a result go with the future");
     R value{};
+    prepare_result(value, call.result().size());
     DecodeError error;
     if (!decode_result(*result, value, error)) {
       return tl::unexpected(Failure{Ending::rejected, ErrorCode::bad_format, true,

@@ -15,10 +15,11 @@
 namespace godwit::fabric {
 namespace {
 
-constexpr std::size_t kWordSize = 4;
 // The buffer grows to what frames need: most links see a few small ones in their life.
 constexpr std::size_t kFirstInputSize = 1024;
-constexpr std::size_t kLargestInputSize = kWordSize + ControlSocket::kMaxFrameSize;
+constexpr std::size_t kLargestInputSize = sizeof(std::uint32_t) + ControlSocket::kMaxFrameSize;
+// Read in one go before others get their turn.
+constexpr std::size_t kMaxReadPerTurn = 4 * ControlSocket::kMaxChunkSize;
 constexpr std::uint32_t kLengthMask = 0xFF'FFFF;
 // Descriptors that came ahead of the frame that claims them.
 constexpr std::size_t kMaxWaitingFds = 2 * ControlSocket::kMaxFdsPerFrame;
@@ -182,9 +183,11 @@ void ControlSocket::enqueue(Outgoing outgoing) {
   if (state_ == State::open) flush();
 }
 
+// Frames go before a chunk, but not into the middle of one.
 void ControlSocket::flush() {
-  while (state_ == State::open && !outgoing_.empty()) {
-    const int error = write_some(outgoing_.front());
+  while (state_ == State::open && (!outgoing_.empty() || chunk_is_going_out())) {
+    const bool chunk_is_next = chunk_out_.begun || outgoing_.empty();
+    const int error = chunk_is_next ? write_chunk() : write_some(outgoing_.front());
     if (error == EAGAIN) {
       want_writable(true);
       return;
@@ -193,7 +196,7 @@ void ControlSocket::flush() {
       end({ErrorCode::link_lost, fmt::format("lost {}: {}", peer_name_, errno_text(error))});
       return;
     }
-    if (outgoing_.front().sent < outgoing_.front().bytes.size()) continue;
+    if (chunk_is_next || outgoing_.front().sent < outgoing_.front().bytes.size()) continue;
     queued_bytes_ -= outgoing_.front().bytes.size();
     outgoing_.pop_front();
   }
@@ -231,9 +234,10 @@ void ControlSocket::on_fd(std::uint32_t ready) {
 
 void ControlSocket::read_some() {
   const auto alive = alive_;
-  while (state_ == State::open) {
+  std::size_t in_all = 0;
+  while (state_ == State::open && in_all < kMaxReadPerTurn) {
     std::size_t received = 0;
-    const int error = receive_bytes(received);
+    const int error = chunk_in_.active ? receive_chunk(received) : receive_bytes(received);
     if (error == EAGAIN) return;
     if (error != 0 || received == 0) {
       const std::string why = error == 0 ? "it closed the connection" : errno_text(error);
@@ -241,6 +245,7 @@ void ControlSocket::read_some() {
       return;
     }
     last_heard_ = reactor_.now();
+    in_all += received;
     const bool buffer_was_filled = input_size_ == input_.size();
     deliver_frames();
     if (!*alive || !buffer_was_filled) return;
@@ -260,7 +265,7 @@ int ControlSocket::receive_bytes(std::size_t& received) {
 
 void ControlSocket::deliver_frames() {
   const auto alive = alive_;
-  while (*alive && state_ == State::open && events_ != nullptr)
+  while (*alive && state_ == State::open && events_ != nullptr && !chunk_in_.active)
     if (!deliver_frame()) return;
 }
 
@@ -271,6 +276,7 @@ bool ControlSocket::deliver_frame() {
   std::memcpy(&word, input_.data(), kWordSize);
   const std::size_t size = word & kLengthMask;
   const std::size_t fd_count = word >> 24;
+  if (fd_count == kChunkMark && !is_unix_) return begin_chunk(size);
   if (size > kMaxFrameSize || fd_count > kMaxFdsPerFrame || (size == 0 && fd_count != 0)) {
     end({ErrorCode::protocol_violation,
          fmt::format("{} sent a control frame that breaks the limits", peer_name_)});
@@ -289,8 +295,7 @@ bool ControlSocket::deliver_frame() {
   // The handler may destroy this socket or be replaced: the frame must not live in either.
   const std::vector<std::byte> frame(
       input_.begin() + kWordSize, input_.begin() + static_cast<std::ptrdiff_t>(kWordSize + size));
-  input_size_ -= kWordSize + size;
-  std::memmove(input_.data(), input_.data() + kWordSize + size, input_size_);
+  drop_input(kWordSize + size);
   if (size == 0) return true;
   const auto alive = alive_;
   events_->on_frame(frame, fds);
@@ -365,6 +370,8 @@ void ControlSocket::release_fd() {
   fd_.reset();
   outgoing_.clear();
   queued_bytes_ = 0;
+  chunk_out_ = {};
+  chunk_in_ = {};
 }
 
 }  // namespace godwit::fabric

@@ -3,9 +3,11 @@
 //
 // A frame is a 32-bit little-endian word (length in the low 24 bits, number of file descriptors in
 // the rest) and that many bytes; a word of zero is a heartbeat. Descriptors travel on Unix sockets
-// only.
+// only. On tcp there are chunks too: a word with kChunkMark in its high byte, the number of a
+// stream, and bytes that go from the sender's memory into the receiver's without a stop.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -24,13 +26,18 @@
 
 namespace godwit::fabric {
 
-// Called by the reactor's owner, never from inside a member of ControlSocket. A handler may
-// destroy the socket, or point it at other events.
+// Called by the reactor's owner, never from inside a member of ControlSocket other than
+// move_chunks(). A handler may destroy the socket, or point it at other events, except from
+// on_chunk() and on_chunk_end().
 class ControlEvents {
  public:
   virtual ~ControlEvents() = default;
   // `frame` is valid until the handler returns; fds not moved out are closed.
   virtual void on_frame(Bytes frame, std::vector<Fd>& fds) = 0;
+  // A chunk of the stream begins: where its `size` bytes go, until on_chunk_end() or the socket is
+  // destroyed. Room of another size ends the socket (protocol_violation).
+  virtual MutableBytes on_chunk(std::uint64_t /*stream*/, std::size_t /*size*/) { return {}; }
+  virtual void on_chunk_end(std::uint64_t /*stream*/) {}
   // The peer is gone (end of stream, error, silence) or could not be reached. Once per socket, and
   // last; the socket is closed. ErrorCode::link_lost, unreachable or protocol_violation.
   virtual void on_closed(const Error& why) = 0;
@@ -49,6 +56,9 @@ class ControlSocket final : private FdHandler {
   static constexpr std::size_t kMaxFdsPerFrame = 8;
   // Bytes waiting for a slow peer; one more frame ends the socket (link_lost).
   static constexpr std::size_t kMaxQueuedBytes = 1024 * 1024;
+  static constexpr std::size_t kMaxChunkSize = 256 * 1024;
+  static constexpr std::size_t kMaxChunkParts = 16;
+  static constexpr std::uint8_t kChunkMark = 0xFF;
 
   // Starts connecting to a Unix path (shm) or a host and port (tcp); host names are resolved off
   // the owner's thread. Frames sent meanwhile are queued. Failure arrives as on_closed; an error
@@ -69,6 +79,13 @@ class ControlSocket final : private FdHandler {
   // Queues a frame of 1..kMaxFrameSize bytes. The descriptors are duplicated at once and stay the
   // caller's. Failure to deliver arrives as on_closed.
   void send(Bytes frame, std::span<const int> fds = {});
+  // Sends the parts, 1..kMaxChunkSize bytes in at most kMaxChunkParts, as a chunk of the stream.
+  // One at a time: they are read until chunk_is_going_out() is false again.
+  void send_chunk(std::uint64_t stream, std::span<const Bytes> parts);
+  [[nodiscard]] bool chunk_is_going_out() const { return chunk_out_.left != 0; }
+  // Moves what can be moved at once, both ways, for an owner that would rather not wait for epoll;
+  // handlers run inside, and may destroy the socket. False: there was nothing to move.
+  bool move_chunks();
   void start_heartbeat(const Heartbeat& heartbeat);
   // Sends what can be sent without waiting, then closes. on_closed does not follow.
   void close();
@@ -82,6 +99,21 @@ class ControlSocket final : private FdHandler {
     std::string bytes;
     std::size_t sent = 0;
     std::vector<Fd> fds;
+  };
+  static constexpr std::size_t kWordSize = 4;
+  static constexpr std::size_t kChunkHeaderSize = kWordSize + sizeof(std::uint64_t);
+  struct ChunkOut {
+    std::array<std::byte, kChunkHeaderSize> header;
+    std::array<Bytes, kMaxChunkParts + 1> pieces;  // what is left of the header and the parts
+    std::size_t first = 0;
+    std::size_t count = 0;
+    std::size_t left = 0;  // bytes; 0: no chunk
+    bool begun = false;
+  };
+  struct ChunkIn {
+    MutableBytes room;  // that is left
+    std::uint64_t stream = 0;
+    bool active = false;
   };
 
   ControlSocket(Reactor& reactor, std::string peer_name, ControlEvents* events);
@@ -97,12 +129,17 @@ class ControlSocket final : private FdHandler {
   void enqueue(Outgoing outgoing);
   void flush();
   [[nodiscard]] int write_some(Outgoing& outgoing);
+  [[nodiscard]] int write_chunk();
   void want_writable(bool wanted);
   // Receiving.
   void read_some();
   [[nodiscard]] int receive_bytes(std::size_t& received);
   void deliver_frames();
   [[nodiscard]] bool deliver_frame();
+  [[nodiscard]] int receive_chunk(std::size_t& received);
+  [[nodiscard]] bool begin_chunk(std::size_t size);
+  void take_chunk_bytes(std::size_t count);
+  void drop_input(std::size_t count);
   void beat();
   // The end: noticed anywhere, reported from the reactor.
   void end(Error why);
@@ -125,6 +162,8 @@ class ControlSocket final : private FdHandler {
   std::vector<std::byte> input_;
   std::size_t input_size_ = 0;
   std::vector<Fd> input_fds_;
+  ChunkOut chunk_out_;
+  ChunkIn chunk_in_;
   Heartbeat heartbeat_;
   TimerId beat_timer_;
   Time last_heard_;

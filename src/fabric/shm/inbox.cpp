@@ -18,7 +18,7 @@ bool Inbox::begin(std::uint8_t slot, const wire::Header& header, std::uint64_t s
   stream.active = true;
   stream.discarded = size > budget_.limit - budget_.used;
   if (stream.discarded) return true;
-  stream.body = pool_.allocate(size);
+  stream.body = Buffer::allocate(size);
   stream.discarded = stream.body.size() != size;
   if (!stream.discarded) budget_.used += size;
   return true;

@@ -6,7 +6,6 @@
 #include <cstdint>
 
 #include "base/bytes.hpp"
-#include "fabric/shm/body_pool.hpp"
 #include "fabric/shm/layout.hpp"
 #include "wire/header.hpp"
 
@@ -26,8 +25,8 @@ class Inbox {
     bool discarded = false;
   };
 
-  // Both outlive the inbox.
-  Inbox(InboundBudget& budget, BodyPool& pool) : budget_(budget), pool_(pool) {}
+  // The budget outlives the inbox.
+  explicit Inbox(InboundBudget& budget) : budget_(budget) {}
   Inbox(const Inbox&) = delete;
   Inbox& operator=(const Inbox&) = delete;
   ~Inbox();
@@ -52,7 +51,6 @@ class Inbox {
   };
 
   InboundBudget& budget_;
-  BodyPool& pool_;
   std::array<Stream, kMaxStreams> streams_;
 };
 

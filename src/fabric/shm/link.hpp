@@ -39,8 +39,8 @@ class Link final : public ControlEvents {
   };
 
   Link(LinkOwner& owner, std::uint16_t slot_number, LinkId link_id, std::size_t ring_size,
-       InboundBudget& budget, BodyPool& pool)
-      : id(link_id), slot(slot_number), outbox(ring_size), inbox(budget, pool), owner_(owner) {}
+       InboundBudget& budget)
+      : id(link_id), slot(slot_number), outbox(ring_size), inbox(budget), owner_(owner) {}
 
   [[nodiscard]] bool receives() const { return state == State::up || state == State::ending; }
 

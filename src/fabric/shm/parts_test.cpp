@@ -1,9 +1,8 @@
-// The pieces below the transport: ring, doorbell, memory for bodies.
+// The pieces below the transport: ring and doorbell.
 #include <gtest/gtest.h>
 
 #include <cstring>
 
-#include "fabric/shm/body_pool.hpp"
 #include "fabric/shm/doorbell.hpp"
 #include "fabric/shm/ring.hpp"
 
@@ -101,31 +100,6 @@ TEST(Doorbell, PeersCannotWriteTheState) {
   const auto fds = bell.share().value();
   EXPECT_FALSE(map_memory(fds[0].get(), kPageSize, Access::write));
   EXPECT_TRUE(map_memory(fds[0].get(), kPageSize, Access::read));
-}
-
-TEST(BodyPool, UsesMemoryAgainAndKeepsNoMoreThanItsLimit) {
-  const auto pool = BodyPool::create(8 << 20);
-  const std::byte* first = nullptr;
-  {
-    const Buffer buffer = pool->allocate(4 << 20);
-    first = buffer.data();
-    ASSERT_NE(first, nullptr);
-  }
-  EXPECT_EQ(pool->kept(), 4U << 20);
-  EXPECT_EQ(pool->allocate(3 << 20).data(), first);
-  EXPECT_NE(pool->allocate(64 << 20).data(), first);
-  EXPECT_LE(pool->kept(), 8U << 20);
-  {
-    const Buffer a = pool->allocate(6 << 20), b = pool->allocate(6 << 20);
-  }
-  EXPECT_LE(pool->kept(), 8U << 20);
-}
-
-TEST(BodyPool, BufferOutlivesItsPool) {
-  auto pool = BodyPool::create(8 << 20);
-  Buffer buffer = pool->allocate(4 << 20);
-  pool.reset();
-  std::memset(buffer.data(), 1, buffer.size());
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ ShmTransport::ShmTransport(Reactor& reactor, TransportEvents& events, Options op
       options_(std::move(options)),
       doorbell_(std::move(doorbell)),
       inbound_{options_.inbound_budget, 0},
-      body_pool_(BodyPool::create(options_.kept_bodies)),
+      idle_memory_(reactor),
       scratch_(Buffer::allocate(kSmallLimit)) {
   unfenced_.reserve(kMaxLinks);
   sending_.reserve(kMaxLinks);
@@ -127,7 +127,7 @@ Result<Link*> ShmTransport::add_link() {
                 kMaxLinks);
   const auto slot = static_cast<std::uint16_t>(free - links_.begin());
   const LinkId id = make_link_id(Address::Scheme::shm, next_serial_++, slot);
-  std::unique_ptr<Link> link(new Link(*this, slot, id, options_.ring_size, inbound_, *body_pool_));
+  std::unique_ptr<Link> link(new Link(*this, slot, id, options_.ring_size, inbound_));
   GODWIT_TRY(link->in, RingConsumer::create(options_.ring_size));
   link->max_body = static_cast<std::uint32_t>(max_record_body(options_.ring_size));
   *free = std::move(link);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "fabric/control/acceptor.hpp"
+#include "fabric/idle_memory.hpp"
 #include "fabric/reactor.hpp"
 #include "fabric/shm/doorbell.hpp"
 #include "fabric/shm/layout.hpp"
@@ -37,8 +38,6 @@ class ShmTransport final : public Transport, private LinkOwner, private FdHandle
     // Bytes that large messages may hold here before they are complete, all links together. A
     // message beyond that arrives as Message::Discarded.
     std::size_t inbound_budget = std::size_t{8} << 30;
-    // Bytes of large messages' memory kept for the next ones.
-    std::size_t kept_bodies = 128 * 1024 * 1024;
     std::chrono::milliseconds handshake_timeout{5000};
     // How long close() waits for a peer that does not take what was sent before.
     std::chrono::milliseconds close_grace{200};
@@ -113,7 +112,7 @@ class ShmTransport final : public Transport, private LinkOwner, private FdHandle
   Options options_;
   Doorbell doorbell_;
   InboundBudget inbound_;
-  std::shared_ptr<BodyPool> body_pool_;
+  IdleMemory idle_memory_;
   bool armed_ = false;
   std::uint64_t polls_ = 0;
   std::uint64_t next_serial_ = 1;

@@ -38,6 +38,7 @@ Sent ShmTransport::send(LinkId id, const wire::Header& header, std::span<const B
   std::size_t size = 0;
   for (const Bytes part : parts) size += part.size();
   if (size > kSmallLimit) [[unlikely]] {
+    idle_memory_.note_use();
     link->outbox.add_stream(header, parts, size, tag);
     start_sending(*link);
     return Sent::later;
@@ -253,6 +254,7 @@ bool ShmTransport::take_record(Link& link, std::uint64_t packed) {
 
 void ShmTransport::deliver_stream(Link& link, std::uint8_t stream) {
   Inbox::Arrived arrived = link.inbox.take(stream);
+  idle_memory_.note_use();
   if (arrived.discarded) {
     Message message(arrived.header, Message::Discarded{});
     events_.on_message(link.id, message);

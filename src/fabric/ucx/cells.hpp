@@ -18,7 +18,7 @@ namespace godwit::fabric::ucx {
 
 // Bodies up to this size are copied into the record itself. Below tcp's segment size, so that UCX
 // nearly always finishes such a send at once.
-inline constexpr std::size_t kSmallLimit = 4096;
+inline constexpr std::size_t kSmallLimit = 8192;
 
 // A send that UCX has not finished, or none yet. UCX reads header and body until then.
 struct SendCell {
@@ -42,6 +42,7 @@ struct InboundCell {
     owned,       // in `buffer`
     descriptor,  // UCX's memory, to be released after delivery
     rendezvous,  // still at the sender; `data` is UCX's descriptor
+    offered,     // still at the sender, which sends it as chunks when told to
     discarded,   // refused
   };
 
@@ -52,6 +53,8 @@ struct InboundCell {
   bool control = false;  // the transport's own message, not the protocol's
   bool failed = false;   // the rendezvous broke
   std::size_t size = 0;
+  std::uint64_t stream = 0;  // of the chunks the body comes in; 0: it does not come in chunks
+  std::size_t begun = 0;     // bytes of those that arrived, or are arriving
   void* data = nullptr;
   wire::Header header;
   Buffer buffer;

@@ -12,6 +12,8 @@ namespace godwit::fabric::ucx {
 struct Devices {
   std::string tls;
   std::string net;
+
+  [[nodiscard]] bool is_tcp_only() const { return tls == "tcp"; }
 };
 
 // UCX opens ports of its own on every device it may use, so they follow the address: loopback means

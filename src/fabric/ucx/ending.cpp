@@ -35,13 +35,16 @@ void UcxTransport::close(LinkId id) {
 
 // The bye travels behind everything sent before; the peer hangs up when it has read that far.
 void UcxTransport::say_bye(Link& link) {
-  if (link.sends_in_flight > 0 || link.bye_sent) return;
+  if (link.sends_in_flight > 0 || !link.offered.empty() || !link.going.empty() || link.bye_sent) {
+    return;
+  }
   link.bye_sent = true;
   (void)send_control(link, ControlWord::bye);
 }
 
 void UcxTransport::peer_said_bye(Link& link) {
   link.bye_received = true;
+  if (link.inbound_bodies > 0) return;  // deliver() comes back here
   if (link.state != LinkState::saying_bye) {
     end(link, {ErrorCode::none, "the peer closed the link"});
   } else if (link.bye_sent) {
@@ -98,6 +101,7 @@ void UcxTransport::end(Link& link, Error why) {
   links_.clear_token(link);
   link.setup.reset();
   link.socket.reset();
+  drop_bodies(link);
   link.endpoint.close_now();
   ending_.push_back(link.id);
   set_deadline(link, kEndingLimit);

@@ -51,9 +51,11 @@ TEST(UcxHostile, ForgedTokensAreDroppedAndCounted) {
   stranger.send(UcxTransport::kMessageAm, bytes_of_value(no_token), "boo");
   stranger.send(UcxTransport::kMessageAm, bytes_of_value(forged), large);
   stranger.send(UcxTransport::kControlAm, bytes_of_value(forged), "");
+  stranger.send(UcxTransport::kOfferAm, bytes_of_value(forged),
+                std::string_view(large).substr(0, 16));
   ASSERT_TRUE(pair.pump([&] {
     stranger.progress();
-    return pair.server.transport->counters().unknown_token == 4;
+    return pair.server.transport->counters().unknown_token == 5;
   }));
   EXPECT_TRUE(pair.server.received.empty());
   EXPECT_TRUE(pair.server.downs.empty());

@@ -3,13 +3,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
+#include <vector>
 
 #include "base/scheduler.hpp"
 #include "fabric/control/link_setup.hpp"
 #include "fabric/control/socket.hpp"
 #include "fabric/transport.hpp"
+#include "fabric/ucx/cells.hpp"
 #include "fabric/ucx/endpoint.hpp"
+#include "fabric/ucx/outgoing_body.hpp"
 
 namespace godwit::fabric::ucx {
 
@@ -32,9 +36,18 @@ struct Link final : ControlEvents {
   std::unique_ptr<ControlSocket> socket;
   Hello peer;
   std::size_t sends_in_flight = 0;
-  bool accepted = false;   // the peer connected to us
-  bool announced = false;  // somebody above knows the id: on_down is owed
-  bool greeted = false;    // the peer's greeting, or any other message, has come
+
+  // Large bodies that go over the control socket (bodies.cpp).
+  std::uint64_t next_stream = 1;
+  std::vector<OutgoingBody> offered;  // the peer has not said yet that it has room
+  std::deque<OutgoingBody> going;     // chunk by chunk, by turns
+  bool chunk_of_front = false;        // what the socket sends, or sent last, is the front one's
+  std::vector<InboundCell*> arriving;
+  std::size_t inbound_bodies = 0;  // arriving, or arrived and not delivered
+  bool moves_bodies = false;       // in the transport's list of such links
+  bool accepted = false;           // the peer connected to us
+  bool announced = false;          // somebody above knows the id: on_down is owed
+  bool greeted = false;            // the peer's greeting, or any other message, has come
   bool bye_sent = false;
   bool bye_received = false;
   bool overdue = false;          // in `ending`: waited long enough
@@ -46,6 +59,8 @@ struct Link final : ControlEvents {
   class UcxLinkOwner* owner = nullptr;
   void on_frame(Bytes frame, std::vector<Fd>& fds) override;
   void on_closed(const Error& why) override;
+  MutableBytes on_chunk(std::uint64_t stream, std::size_t size) override;
+  void on_chunk_end(std::uint64_t stream) override;
 };
 
 // What a link's control socket reports to its transport.
@@ -53,6 +68,8 @@ class UcxLinkOwner {
  public:
   virtual void control_closed(Link& link, const Error& why) = 0;
   virtual void control_frame(Link& link) = 0;
+  virtual MutableBytes chunk_begins(Link& link, std::uint64_t stream, std::size_t size) = 0;
+  virtual void chunk_arrived(Link& link, std::uint64_t stream) = 0;
 
  protected:
   ~UcxLinkOwner() = default;
@@ -63,6 +80,12 @@ inline void Link::on_frame(Bytes, std::vector<Fd>&) {
 }
 inline void Link::on_closed(const Error& reason) {
   owner->control_closed(*this, reason);
+}
+inline MutableBytes Link::on_chunk(std::uint64_t stream, std::size_t size) {
+  return owner->chunk_begins(*this, stream, size);
+}
+inline void Link::on_chunk_end(std::uint64_t stream) {
+  owner->chunk_arrived(*this, stream);
 }
 
 }  // namespace godwit::fabric::ucx

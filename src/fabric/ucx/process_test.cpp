@@ -56,10 +56,16 @@ class EchoProcess {
     const std::uint16_t port = peer.listen().port;
     if (::write(port_fd, &port, sizeof port) != sizeof port) ::_exit(1);
     ::alarm(60);
+    std::map<std::uint64_t, Buffer> lent;
+    std::uint64_t next_tag = 1;
     peer.handler = [&](LinkId link, Message& message) {
-      const Bytes part = message.body();
-      (void)peer.transport->send(link, message.header(), {&part, 1}, 0);
+      Buffer body = message.take_body();
+      const Bytes part = body.view();
+      const std::uint64_t tag = next_tag++;
+      if (peer.transport->send(link, message.header(), {&part, 1}, tag) == Sent::later)
+        lent.emplace(tag, std::move(body));
     };
+    peer.sent_handler = [&](std::uint64_t tag) { lent.erase(tag); };
     for (;;) {
       if (peer.reactor->run_once() == 0) ::sched_yield();
     }

@@ -60,6 +60,7 @@ InboundCell* UcxTransport::admit(const void* header, std::size_t header_size) {
   cell->transport = this;
   cell->link = link->id;
   cell->failed = false;
+  cell->stream = 0;
   std::memcpy(&cell->header, header, sizeof cell->header);
   return cell;
 }
@@ -76,8 +77,7 @@ ucs_status_t UcxTransport::take(InboundCell* cell, void* data, std::size_t size,
       waiting_bodies_.push(cell);
       return UCS_INPROGRESS;
     }
-    cell->body = InboundCell::Body::discarded;
-    inbox_.push(cell);
+    discard(cell);
     return UCS_OK;
   }
   ucs_status_t keep = UCS_OK;
@@ -98,27 +98,39 @@ ucs_status_t UcxTransport::take(InboundCell* cell, void* data, std::size_t size,
 // Starts fetching bodies while there is memory for them, oldest first.
 void UcxTransport::start_rendezvous() {
   while (InboundCell* const cell = waiting_bodies_.front()) {
-    if (links_.find(cell->link) == nullptr) {
-      ++counters_.late;
-      ucp_am_data_release(worker_->handle(), cell->data);
-    } else if (fetching_bytes_ + cell->size > options_.inbound_budget_bytes) {
-      return;
-    } else {
-      (void)waiting_bodies_.pop();
-      fetch(cell);
-      continue;
-    }
+    Link* const link = links_.find(cell->link);
+    const bool gone = link == nullptr || link->state == LinkState::ending;
+    if (!gone && fetching_bytes_ + cell->size > options_.inbound_budget_bytes) return;
     (void)waiting_bodies_.pop();
-    inbound_cells_.release(cell);
+    if (gone) {
+      ++counters_.late;
+      forget_waiting(cell);
+    } else if (cell->body == InboundCell::Body::offered) {
+      accept_offer(*link, cell);
+    } else {
+      fetch(cell);
+    }
   }
 }
 
+void UcxTransport::forget_waiting(InboundCell* cell) {
+  if (cell->body == InboundCell::Body::rendezvous) {
+    ucp_am_data_release(worker_->handle(), cell->data);
+  }
+  inbound_cells_.release(cell);
+}
+
+void UcxTransport::discard(InboundCell* cell) {
+  cell->body = InboundCell::Body::discarded;
+  inbox_.push(cell);
+}
+
 void UcxTransport::fetch(InboundCell* cell) {
+  idle_memory_.note_use();
   cell->buffer = Buffer::allocate(cell->size);
   if (cell->buffer.data() == nullptr) {
     ucp_am_data_release(worker_->handle(), cell->data);
-    cell->body = InboundCell::Body::discarded;
-    inbox_.push(cell);
+    discard(cell);
     return;
   }
   ++fetching_count_;
@@ -168,6 +180,14 @@ void UcxTransport::deliver(InboundCell& cell, Link& link) {
     ++counters_.late;
     return;
   }
+  const bool came_in_chunks = cell.body == InboundCell::Body::owned && cell.stream != 0;
+  if (came_in_chunks) --link.inbound_bodies;
+  hand_over(cell, link);
+  // A bye overtakes bodies on the control socket.
+  if (came_in_chunks && link.bye_received) peer_said_bye(link);
+}
+
+void UcxTransport::hand_over(InboundCell& cell, Link& link) {
   if (cell.failed) {
     // The contract has no lost messages within a live link.
     end(link, {ErrorCode::link_lost, "a message's body was lost on the way"});
@@ -187,6 +207,7 @@ void UcxTransport::deliver(InboundCell& cell, Link& link) {
   }
   if (cell.body == InboundCell::Body::discarded) {
     ++counters_.discarded_bodies;
+    if (cell.stream != 0) (void)send_control(link, ControlWord::refuse, cell.stream);
     Message message(cell.header, Message::Discarded{});
     events_.on_message(link.id, message);
     return;
@@ -203,6 +224,8 @@ void UcxTransport::handle_control(Link& link, const wire::Header& header) {
   switch (static_cast<ControlWord>(header.aux)) {
     case ControlWord::greeting: peer_greeted(link); return;
     case ControlWord::bye: peer_said_bye(link); return;
+    case ControlWord::go: answered(link, header.id, true); return;
+    case ControlWord::refuse: answered(link, header.id, false); return;
   }
   ++counters_.malformed;
 }

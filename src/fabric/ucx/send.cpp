@@ -26,14 +26,6 @@ void gather(std::span<const Bytes> parts, std::byte* to) noexcept {
 
 }  // namespace
 
-// A body as UCX takes it: one range, or a vector of ranges.
-struct UcxTransport::Body {
-  const void* data = nullptr;
-  std::size_t count = 0;  // bytes, or entries of the vector
-  std::size_t size = 0;   // bytes
-  bool is_vector = false;
-};
-
 UcxTransport::Body UcxTransport::borrow(SendCell& cell, std::span<const Bytes> parts,
                                         std::size_t size) noexcept {
   auto* const vector = reinterpret_cast<ucp_dt_iov_t*>(cell.bytes);
@@ -53,10 +45,11 @@ Sent UcxTransport::send(LinkId id, const wire::Header& header, std::span<const B
   reactor_.assert_owner();
   Link* const link = links_.find(id);
   if (link == nullptr || link->state != LinkState::up) return Sent::down;
+  const std::size_t size = total_size(parts);
+  if (size > kEagerLimit && sends_bodies_itself_) return offer(*link, header, parts, size, tag);
   SendCell* const cell = prepare(*link, header);
   if (cell == nullptr) return Sent::down;
   cell->tag = tag;
-  const std::size_t size = total_size(parts);
   if (size <= kSmallLimit) {
     gather(parts, cell->bytes);
     return post(*link, cell, kMessageAm, {.data = cell->bytes, .count = size, .size = size});
@@ -70,9 +63,10 @@ Sent UcxTransport::send(LinkId id, const wire::Header& header, std::span<const B
   return post(*link, cell, kMessageAm, {.data = cell->copy.data(), .count = size, .size = size});
 }
 
-bool UcxTransport::send_control(Link& link, ControlWord word) {
+bool UcxTransport::send_control(Link& link, ControlWord word, std::uint64_t stream) {
   wire::Header header;
   header.aux = static_cast<std::uint32_t>(word);
+  header.id = stream;
   SendCell* const cell = prepare(link, header);
   return cell != nullptr && post(link, cell, kControlAm, {.data = cell->bytes}) != Sent::down;
 }

@@ -67,7 +67,10 @@ class TestPeer final : public TransportEvents {
                         message.body_discarded() ? Buffer{} : message.take_body(),
                         message.body_discarded()});
   }
-  void on_sent(LinkId, std::uint64_t tag) override { sent.push_back(tag); }
+  void on_sent(LinkId, std::uint64_t tag) override {
+    sent.push_back(tag);
+    if (sent_handler) sent_handler(tag);
+  }
 
   Hello self;
   std::unique_ptr<Reactor> reactor;
@@ -77,6 +80,7 @@ class TestPeer final : public TransportEvents {
   std::vector<Received> received;
   std::vector<std::uint64_t> sent;
   std::function<void(LinkId, Message&)> handler;
+  std::function<void(std::uint64_t)> sent_handler;
 };
 
 // Runs the peers' reactors by turns on this thread until the condition holds.

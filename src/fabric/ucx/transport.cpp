@@ -28,12 +28,15 @@ UcxTransport::UcxTransport(Reactor& reactor, TransportEvents& events, UcxOptions
       events_(events),
       options_(std::move(options)),
       devices_(std::move(devices)),
+      sends_bodies_itself_(devices_.is_tcp_only()),
       worker_(std::move(worker)),
+      idle_memory_(reactor),
       links_(options_.max_links) {}
 
 Status UcxTransport::open() {
   GODWIT_CHECK(worker_->set_handler(kMessageAm, &UcxTransport::on_message, this));
   GODWIT_CHECK(worker_->set_handler(kControlAm, &UcxTransport::on_control, this));
+  GODWIT_CHECK(worker_->set_handler(kOfferAm, &UcxTransport::on_offer, this));
   GODWIT_CHECK(reactor_.add(*this));
   in_reactor_ = true;
   return {};
@@ -42,10 +45,7 @@ Status UcxTransport::open() {
 UcxTransport::~UcxTransport() {
   if (in_reactor_) reactor_.remove(*this);
   acceptor_.reset();
-  while (InboundCell* const cell = waiting_bodies_.pop()) {
-    ucp_am_data_release(worker_->handle(), cell->data);
-    inbound_cells_.release(cell);
-  }
+  while (InboundCell* const cell = waiting_bodies_.pop()) forget_waiting(cell);
   links_.for_each([this](Link& link) { end(link, {ErrorCode::shutting_down, {}}); });
   // UCX writes into the cells of bodies that are arriving, and reads those of sends, until the
   // requests end, as they do when their endpoints close.
@@ -83,6 +83,7 @@ std::size_t UcxTransport::poll(std::size_t budget) {
   if (!hung_up_.empty()) [[unlikely]]
     take_last_looks();
   if (!waiting_bodies_.empty()) start_rendezvous();
+  if (!moving_.empty()) work += move_bodies();
   if (!finished_sends_.empty()) work += deliver_sent();
   if (!inbox_.empty()) work += deliver_inbox(budget);
   if (!endpoint_errors_.empty()) [[unlikely]]
@@ -112,7 +113,8 @@ bool UcxTransport::prepare_to_sleep() {
   const auto idle = [this] {
     return changes_.empty() && inbox_.empty() && finished_sends_.empty() && hung_up_.empty() &&
            ending_.empty() && endpoint_errors_.empty() &&
-           (waiting_bodies_.empty() || fetching_count_ > 0);  // else one could start now
+           (waiting_bodies_.empty() || fetching_count_ > 0) &&  // else one could start now
+           !can_feed();
   };
   backoff_.found_something();  // whoever wakes up wants to look at once
   return idle() && worker_->progress() == 0 && idle() && worker_->arm();

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "fabric/control/acceptor.hpp"
+#include "fabric/idle_memory.hpp"
 #include "fabric/reactor.hpp"
 #include "fabric/transport.hpp"
 #include "fabric/ucx/cells.hpp"
@@ -88,6 +89,7 @@ class UcxTransport final : public Transport, private UcxLinkOwner {
   // Active message ids: the protocol's messages, and the transport's own.
   static constexpr unsigned kMessageAm = 1;
   static constexpr unsigned kControlAm = 2;
+  static constexpr unsigned kOfferAm = 3;
 
  private:
   UcxTransport(Reactor& reactor, TransportEvents& events, UcxOptions options, Devices devices,
@@ -119,11 +121,22 @@ class UcxTransport final : public Transport, private UcxLinkOwner {
   [[nodiscard]] bool finish_ending(Link& link);
 
   // send.cpp
-  enum class ControlWord : std::uint32_t { greeting = 1, bye = 2 };
-  struct Body;
+  enum class ControlWord : std::uint32_t {
+    greeting = 1,
+    bye = 2,
+    go = 3,      // send the body that was offered
+    refuse = 4,  // forget it
+  };
+  // A body as UCX takes it: one range, or a vector of ranges.
+  struct Body {
+    const void* data = nullptr;
+    std::size_t count = 0;  // bytes, or entries of the vector
+    std::size_t size = 0;   // bytes
+    bool is_vector = false;
+  };
   [[nodiscard]] static Body borrow(SendCell& cell, std::span<const Bytes> parts,
                                    std::size_t size) noexcept;
-  [[nodiscard]] bool send_control(Link& link, ControlWord word);
+  [[nodiscard]] bool send_control(Link& link, ControlWord word, std::uint64_t stream = 0);
   [[nodiscard]] SendCell* prepare(Link& link, const wire::Header& header);
   [[nodiscard]] Sent give_up(Link& link, SendCell* cell);
   [[nodiscard]] Sent post(Link& link, SendCell* cell, unsigned am_id, const Body& body);
@@ -139,13 +152,32 @@ class UcxTransport final : public Transport, private UcxLinkOwner {
   [[nodiscard]] InboundCell* admit(const void* header, std::size_t header_size);
   ucs_status_t take(InboundCell* cell, void* data, std::size_t size, std::uint64_t attributes);
   void start_rendezvous();
+  void forget_waiting(InboundCell* cell);
+  void discard(InboundCell* cell);
   void fetch(InboundCell* cell);
   static void on_fetched(void* request, ucs_status_t status, std::size_t size, void* cell);
   void fetched(InboundCell* cell, bool complete);
   std::size_t deliver_inbox(std::size_t budget);
   void deliver(InboundCell& cell, Link& link);
+  void hand_over(InboundCell& cell, Link& link);
   void handle_control(Link& link, const wire::Header& header);
   void release(InboundCell* cell);
+
+  // bodies.cpp: large bodies over the control socket
+  [[nodiscard]] Sent offer(Link& link, const wire::Header& header, std::span<const Bytes> parts,
+                           std::size_t size, std::uint64_t tag);
+  static ucs_status_t on_offer(void* transport, const void* header, std::size_t header_size,
+                               void* data, std::size_t size, const ucp_am_recv_param_t* param);
+  void accept_offer(Link& link, InboundCell* cell);
+  void answered(Link& link, std::uint64_t stream, bool wanted);
+  MutableBytes chunk_begins(Link& link, std::uint64_t stream, std::size_t size) override;
+  void chunk_arrived(Link& link, std::uint64_t stream) override;
+  std::size_t move_bodies();
+  std::size_t deliver_sent_bodies();
+  void start_moving(Link& link);
+  void feed(Link& link);
+  [[nodiscard]] bool can_feed() const;
+  void drop_bodies(Link& link);
 
   std::size_t deliver_changes();
 
@@ -156,6 +188,10 @@ class UcxTransport final : public Transport, private UcxLinkOwner {
     Hello peer;
     Error why;
   };
+  struct SentBody {
+    LinkId link;
+    std::uint64_t tag;
+  };
   struct EndpointError {
     ucp_ep_h endpoint;
     ucs_status_t status;
@@ -165,6 +201,7 @@ class UcxTransport final : public Transport, private UcxLinkOwner {
   TransportEvents& events_;
   const UcxOptions options_;
   const Devices devices_;
+  const bool sends_bodies_itself_;  // over the control sockets; else by UCX's rendezvous
   std::unique_ptr<Worker> worker_;
   IdleBackoff backoff_;
   UcxCounters counters_;
@@ -175,6 +212,9 @@ class UcxTransport final : public Transport, private UcxLinkOwner {
   CellQueue<SendCell> finished_sends_;
   CellQueue<InboundCell> inbox_;
   CellQueue<InboundCell> waiting_bodies_;  // rendezvous not started
+  IdleMemory idle_memory_;
+  std::vector<LinkId> moving_;         // links with bodies on the control socket
+  std::vector<SentBody> sent_bodies_;  // to be told
   std::size_t fetching_count_ = 0;
   std::size_t fetching_bytes_ = 0;
 

@@ -1,0 +1,214 @@
+// Large bodies over the control socket, where UCX would have only tcp: from the sender's memory to
+// the receiver's, without UCX's copies. UCX's own way to spare those copies, zero-copy sends, ends
+// the process when a peer dies (see Worker).
+//
+// The sender offers a body by an active message; the receiver answers `go` when it has memory for
+// it, or `refuse`; then the body follows in chunks, those of several bodies by turns.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "fabric/ucx/transport.hpp"
+
+namespace godwit::fabric::ucx {
+namespace {
+
+// Chunks written for one link before the others get their turn.
+constexpr std::size_t kChunksPerTurn = 2;
+
+// The body of an offer.
+struct Offer {
+  std::uint64_t size = 0;
+  std::uint64_t stream = 0;
+};
+static_assert(sizeof(Offer) == 16);
+
+template <class Bodies>
+auto find_stream(Bodies& bodies, std::uint64_t stream) {
+  return std::find_if(bodies.begin(), bodies.end(),
+                      [stream](const OutgoingBody& body) { return body.stream == stream; });
+}
+
+InboundCell* find_arriving(const Link& link, std::uint64_t stream) {
+  for (InboundCell* const cell : link.arriving) {
+    if (cell->stream == stream) return cell;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Sent UcxTransport::offer(Link& link, const wire::Header& header, std::span<const Bytes> parts,
+                         std::size_t size, std::uint64_t tag) {
+  SendCell* const cell = prepare(link, header);
+  if (cell == nullptr) return Sent::down;
+  const Offer offered{.size = size, .stream = link.next_stream++};
+  std::memcpy(cell->bytes, &offered, sizeof offered);
+  if (post(link, cell, kOfferAm,
+           {.data = cell->bytes, .count = sizeof offered, .size = sizeof offered}) == Sent::down) {
+    return Sent::down;
+  }
+  idle_memory_.note_use();
+  OutgoingBody body;
+  body.stream = offered.stream;
+  body.tag = tag;
+  body.parts.assign(parts.begin(), parts.end());
+  body.left = size;
+  link.offered.push_back(std::move(body));
+  return Sent::later;
+}
+
+// Inside progress: takes a note.
+ucs_status_t UcxTransport::on_offer(void* transport, const void* header, std::size_t header_size,
+                                    void* data, std::size_t size, const ucp_am_recv_param_t*) {
+  auto& self = *static_cast<UcxTransport*>(transport);
+  Offer offered;
+  if (size != sizeof offered) {
+    ++self.counters_.malformed;
+    return UCS_OK;
+  }
+  std::memcpy(&offered, data, sizeof offered);
+  if (offered.size == 0 || offered.stream == 0) {
+    ++self.counters_.malformed;
+    return UCS_OK;
+  }
+  InboundCell* const cell = self.admit(header, header_size);
+  if (cell == nullptr) return UCS_OK;
+  cell->control = false;
+  cell->size = offered.size;
+  cell->stream = offered.stream;
+  cell->begun = 0;
+  if (offered.size <= self.options_.inbound_budget_bytes &&
+      self.waiting_bodies_.size() < self.options_.max_waiting_bodies) {
+    cell->body = InboundCell::Body::offered;
+    self.waiting_bodies_.push(cell);
+  } else {
+    self.discard(cell);
+  }
+  return UCS_OK;
+}
+
+void UcxTransport::accept_offer(Link& link, InboundCell* cell) {
+  idle_memory_.note_use();
+  cell->buffer = Buffer::allocate(cell->size);
+  if (cell->buffer.data() == nullptr) {
+    discard(cell);
+    return;
+  }
+  ++fetching_count_;
+  fetching_bytes_ += cell->size;
+  ++link.inbound_bodies;
+  link.arriving.push_back(cell);
+  start_moving(link);
+  (void)send_control(link, ControlWord::go, cell->stream);
+}
+
+void UcxTransport::answered(Link& link, std::uint64_t stream, bool wanted) {
+  const auto it = find_stream(link.offered, stream);
+  if (it == link.offered.end()) {
+    ++counters_.malformed;
+    return;
+  }
+  if (wanted) {
+    link.going.push_back(std::move(*it));
+  } else {
+    sent_bodies_.push_back({link.id, it->tag});
+  }
+  link.offered.erase(it);
+  start_moving(link);
+  feed(link);
+}
+
+MutableBytes UcxTransport::chunk_begins(Link& link, std::uint64_t stream, std::size_t size) {
+  InboundCell* const cell = find_arriving(link, stream);
+  if (cell == nullptr || size > cell->size - cell->begun) return {};
+  const std::size_t offset = std::exchange(cell->begun, cell->begun + size);
+  return cell->buffer.mutable_view().subspan(offset, size);
+}
+
+void UcxTransport::chunk_arrived(Link& link, std::uint64_t stream) {
+  InboundCell* const cell = find_arriving(link, stream);
+  if (cell->begun < cell->size) return;
+  std::erase(link.arriving, cell);
+  fetched(cell, true);
+}
+
+void UcxTransport::start_moving(Link& link) {
+  if (link.moves_bodies) return;
+  link.moves_bodies = true;
+  moving_.push_back(link.id);
+}
+
+// Starts the next chunk unless one is on its way. Bodies whose last chunk has left are noted.
+void UcxTransport::feed(Link& link) {
+  for (std::size_t turn = 0; turn < kChunksPerTurn; ++turn) {
+    if (link.socket == nullptr || !link.socket->is_open() || link.socket->chunk_is_going_out()) {
+      return;
+    }
+    if (std::exchange(link.chunk_of_front, false)) {
+      OutgoingBody body = std::move(link.going.front());
+      link.going.pop_front();
+      if (body.left > 0) {
+        link.going.push_back(std::move(body));
+      } else {
+        sent_bodies_.push_back({link.id, body.tag});
+      }
+    }
+    if (link.going.empty()) return;
+    OutgoingBody::Pieces pieces;
+    link.chunk_of_front = true;
+    OutgoingBody& front = link.going.front();
+    link.socket->send_chunk(front.stream, front.next_chunk(pieces));
+  }
+}
+
+// True: a poll would move something that no descriptor tells of.
+bool UcxTransport::can_feed() const {
+  if (!sent_bodies_.empty()) return true;
+  return std::any_of(moving_.begin(), moving_.end(), [this](LinkId id) {
+    const Link* const link = links_.find(id);
+    return link != nullptr && !link->going.empty() && link->socket != nullptr &&
+           link->socket->is_open() && !link->socket->chunk_is_going_out();
+  });
+}
+
+std::size_t UcxTransport::move_bodies() {
+  std::size_t moved = 0;
+  for (std::size_t i = moving_.size(); i-- > 0;) {
+    Link* const link = links_.find(moving_[i]);
+    if (link != nullptr && link->socket != nullptr) {
+      moved += link->socket->move_chunks() ? 1 : 0;
+      feed(*link);
+      if (link->socket != nullptr && !(link->going.empty() && link->arriving.empty())) continue;
+    }
+    if (link != nullptr) link->moves_bodies = false;
+    moving_[i] = moving_.back();
+    moving_.pop_back();
+  }
+  return moved + deliver_sent_bodies();
+}
+
+std::size_t UcxTransport::deliver_sent_bodies() {
+  const std::vector<SentBody> sent = std::exchange(sent_bodies_, {});
+  for (const SentBody& body : sent) {
+    Link* const link = links_.find(body.link);
+    if (link == nullptr) continue;
+    if (link->state == LinkState::saying_bye) say_bye(*link);
+    if (link->state != LinkState::ending) events_.on_sent(link->id, body.tag);
+  }
+  return sent.size();
+}
+
+// The socket is gone: nobody reads or writes the bodies any more.
+void UcxTransport::drop_bodies(Link& link) {
+  link.offered.clear();
+  link.going.clear();
+  link.chunk_of_front = false;
+  for (InboundCell* const cell : std::exchange(link.arriving, {})) {
+    --fetching_count_;
+    fetching_bytes_ -= cell->size;
+    release(cell);
+  }
+}
+
+}  // namespace godwit::fabric::ucx
