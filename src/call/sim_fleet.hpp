@@ -118,7 +118,7 @@ class SimFleet {
     std::uint32_t max_hops = 1000;
     Duration idle_link = std::chrono::seconds(60);
     // What each process may keep of bundles that nobody holds.
-    KeptBundles::Limits kept;
+    KeptBundles::Limits kept{};
     // Applications hold their bundles; else they open one, call, let go of it, and now and then
     // open it again before a call.
     bool hold_bundles = true;
