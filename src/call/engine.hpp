@@ -325,7 +325,7 @@ class Engine final : public code::StoreEvents {
   Stats stats_;
 
   std::vector<std::unique_ptr<Port>> ports_;
-  std::unordered_map<NodeId, std::unique_ptr<Peer>> peers_;  // never removed from
+  std::unordered_map<NodeId, std::unique_ptr<Peer>> peers_;
   Peer* latest_peer_ = nullptr;
 
   OutgoingPool outgoing_pool_;

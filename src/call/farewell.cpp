@@ -64,6 +64,7 @@ bool Engine::forget_strangers() {
     }
   }
   bool busy = false;
+  latest_peer_ = nullptr;
   std::erase_if(peers_, [&](const auto& entry) {
     Peer& peer = *entry.second;
     const bool used = std::exchange(peer.in_use, false) || peer.dialling || peer.retry_armed ||
