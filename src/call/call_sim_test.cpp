@@ -26,7 +26,8 @@ std::uint32_t times_run(SimFleet& fleet, const Record& record) {
 
 void check(SimFleet& fleet, const Record& record) {
   const std::uint32_t ran = times_run(fleet, record);
-  const std::string what = "call " + std::to_string(record.key) + " ended " +
+  const std::string what = "call " + std::to_string(record.key) + " of function " +
+                           std::to_string(record.function) + " ended " +
                            std::string(to_string(record.outcome.ending)) + " '" + record.text + "'";
   ASSERT_EQ(record.ended, 1U) << what;
   if (record.function != idempotent_work) {

@@ -70,7 +70,8 @@ void Engine::on_reply(LinkState& link, fabric::Message& message) {
   if ((header.flags & wire::kAnswered) != 0) return;  // the answer itself is on another link
 
   const wire::OutcomeWord outcome = wire::unpack_outcome(header.aux);
-  const bool stale_token = outcome.ending == Ending::rejected &&
+  // A call that ran here and lost its code further on ends for the same reason, but has started.
+  const bool stale_token = outcome.ending == Ending::rejected && !outcome.may_have_started &&
                            outcome.reason == ErrorCode::unknown_code && call->sent_by_token &&
                            call->link == &link;
   if (stale_token) {  // the node evicted the code since: name it in full
@@ -86,6 +87,8 @@ void Engine::on_reply(LinkState& link, fabric::Message& message) {
     return;
   }
   call->outcome = outcome;
+  // What the node says is true of the attempt it saw; an earlier one may have run.
+  if (call->lost_once) call->outcome.may_have_started = true;
   if (message.body().size() > call->inline_result.size()) {
     call->large_result = message.take_body();
     call->result = call->large_result.view();
