@@ -1,7 +1,7 @@
 // Code that whoever was asked does not have any more: found elsewhere, or said to be nowhere.
 #include <gtest/gtest.h>
 
-#include "call/sim_fleet.hpp"
+#include "call/raw_peer.hpp"
 
 namespace godwit::call::sim {
 namespace {
@@ -98,6 +98,53 @@ TEST_F(CodeSearch, TheIntakeOfATravellingCallFetchesTheCodeFromItsOrigin) {
   EXPECT_EQ(record.outcome.ending, Ending::ok) << record.text;
   EXPECT_EQ(node(fleet, 0).engine->stats().code_relayed, 1U);
   EXPECT_EQ(client(fleet).engine->stats().code_sent, 2U);
+}
+
+// Sends a call of a bundle by name, as a caller does that has not learnt a token.
+void call_by_name(RawPeer& peer, const ContentId& bundle) {
+  wire::CodeExtension code;
+  code.bundle = bundle;
+  wire::Header header;
+  header.kind = wire::Kind::call;
+  header.id = 1;
+  header.aux = 30'000;
+  header.extension_size = sizeof code;
+  peer.send(header, bytes_of_value(code));
+}
+
+TEST_F(CodeSearch, WhoNeverAnswersDoesNotKeepTheCallsOfOthersWaiting) {
+  SimFleet fleet(7, {}, {});
+  RawPeer silent(fleet);
+  ASSERT_TRUE(fleet.world().run_until([&] { return silent.up; }, seconds(5)));
+  call_by_name(silent, fleet.bundle(0).id());
+  ASSERT_TRUE(fleet.world().run_until([&] { return silent.answers == 1; }, seconds(5)));
+  ASSERT_EQ(silent.last.kind, wire::Kind::need_code);
+  Record& record = fleet.call(fleet.client_process(0), fleet.node(0), 0, work, 0, seconds(30));
+  ASSERT_TRUE(fleet.world().run_until([&] { return record.ended == 1; }, seconds(5)));
+  EXPECT_EQ(record.outcome.ending, Ending::ok) << record.text;
+  EXPECT_TRUE(fleet.world().run_until([&] { return silent.answers == 2; }, seconds(5)));
+  EXPECT_EQ(silent.last.kind, wire::Kind::reply) << "its own call has run, too";
+}
+
+TEST_F(CodeSearch, AReferralToNobodyEndsTheCall) {
+  SimFleet fleet(8, {}, {});
+  RawPeer liar(fleet);
+  ASSERT_TRUE(fleet.world().run_until([&] { return liar.up; }, seconds(5)));
+  const ContentId bundle = ContentId::of(bytes_of("no such code"));
+  call_by_name(liar, bundle);
+  ASSERT_TRUE(fleet.world().run_until([&] { return liar.answers == 1; }, seconds(5)));
+  wire::Header header;
+  header.kind = wire::Kind::code;
+  header.id = liar.last.id;
+  wire::CodeHead head;
+  head.bundle = bundle;
+  head.reason = static_cast<std::uint32_t>(ErrorCode::unknown_code);
+  head.referral = 0x1234;
+  liar.send(header, bytes_of_value(head));
+  ASSERT_TRUE(fleet.world().run_until([&] { return liar.answers == 2; }, seconds(1)));
+  EXPECT_EQ(liar.last.kind, wire::Kind::reply);
+  EXPECT_EQ(wire::unpack_outcome(liar.last.aux).reason, ErrorCode::unknown_code);
+  EXPECT_EQ(node(fleet, 0).engine->calls_inside(), 0U);
 }
 
 // Two nodes that each think the other has the code must not keep asking.
