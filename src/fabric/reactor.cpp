@@ -43,8 +43,7 @@ Reactor::Reactor(Options options, Watches watches, Fd wake)
       watches_(std::move(watches)),
       wake_(std::move(wake)),
       pool_(options_.offload_threads, options_.name + "-work"),
-      background_pool_(options_.background_threads, options_.name + "-slow", OffloadPriority::low) {
-}
+      background_pool_(1, options_.name + "-slow", OffloadPriority::low) {}
 
 Reactor::~Reactor() {
   stop();
@@ -160,9 +159,7 @@ void Reactor::offload_background(Task work, Task done) {
 
 void Reactor::run_on(OffloadPool& pool, Task work, Task done) {
   pool.run([this, work = std::move(work), done = std::move(done)]() mutable {
-    offloaded_.fetch_add(1, std::memory_order_relaxed);
     work();
-    offloaded_.fetch_sub(1, std::memory_order_relaxed);
     post(std::move(done));
   });
 }
@@ -262,7 +259,7 @@ void Reactor::progress() {
 
 // Polls until nothing has happened for spin_us, or somebody else wants to.
 void Reactor::keep_polling() {
-  Idleness idleness(options_.spin_us, options_.yield_after, offloaded_);
+  Idleness idleness(options_.spin_us, options_.yield_after);
   while (!stopping_.load(std::memory_order_relaxed) &&
          visitors_at_door_.load(std::memory_order_relaxed) == 0) {
     if (poll_once() != 0) {
