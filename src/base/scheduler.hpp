@@ -43,9 +43,9 @@ class Scheduler : public Clock {
   // Runs `work` where it may take its time (another thread), then `done` like a posted task.
   // `work` must not touch protocol state.
   virtual void offload(Task work, Task done) = 0;
-  // The same for work that takes long and can wait, such as compiling: it keeps neither offload()ed
-  // work nor this scheduler's own tasks waiting. Threads that `work` starts inherit its low
-  // priority.
+  // The same for work that takes long and that nobody waits for: it keeps neither offload()ed work
+  // nor this scheduler's own tasks waiting, and goes on only where a core is free. Threads that
+  // `work` starts inherit that.
   virtual void offload_background(Task work, Task done) {
     offload(std::move(work), std::move(done));
   }

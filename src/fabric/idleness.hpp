@@ -3,7 +3,6 @@
 
 #include <sched.h>
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 
@@ -13,10 +12,8 @@ namespace godwit::fabric {
 
 class Idleness {
  public:
-  // While `own_work` is not 0 this process computes beside its pollers, and nothing is yielded to
-  // that: it would keep the core until the next tick, which is milliseconds.
-  Idleness(std::int64_t spin_us, std::uint32_t yield_after, const std::atomic<int>& own_work)
-      : spin_(std::chrono::microseconds(spin_us)), yield_after_(yield_after), own_work_(own_work) {}
+  Idleness(std::int64_t spin_us, std::uint32_t yield_after)
+      : spin_(std::chrono::microseconds(spin_us)), yield_after_(yield_after) {}
 
   void reset() noexcept { rounds_ = 0; }
 
@@ -32,7 +29,7 @@ class Idleness {
     const Time time = now();
     if (rounds_ == kRoundsPerLook) since_ = time;
     if (time - since_ >= spin_) return true;
-    if (rounds_ >= yield_after_ && own_work_.load(std::memory_order_relaxed) == 0) ::sched_yield();
+    if (rounds_ >= yield_after_) ::sched_yield();
     return false;
   }
 
@@ -40,7 +37,6 @@ class Idleness {
   static constexpr std::uint32_t kRoundsPerLook = 16;
   Duration spin_;
   std::uint32_t yield_after_;
-  const std::atomic<int>& own_work_;
   std::uint32_t rounds_ = 0;
   Time since_;
 };

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,14 +13,31 @@ namespace godwit::fabric {
 
 namespace {
 
-// A tenth of the weight of a normal thread: a compile still ends where every core is polled.
-constexpr int kLowPriorityNice = 10;
+// What sched_setattr(2) takes, in its first version; the C library does not declare it.
+struct SchedulingAttributes {
+  std::uint32_t size = sizeof(SchedulingAttributes);
+  std::uint32_t policy = 0;
+  std::uint64_t flags = 0;
+  std::int32_t nice = 0;
+  std::uint32_t priority = 0;
+  std::uint64_t runtime_ns = 0;
+  std::uint64_t deadline_ns = 0;
+  std::uint64_t period_ns = 0;
+};
+static_assert(sizeof(SchedulingAttributes) == 48);
 
-// For the calling thread alone, which Linux allows. A refusal costs speed elsewhere, nothing else.
-void lower_priority() {
-  const sched_param none{};
-  (void)::pthread_setschedparam(::pthread_self(), SCHED_BATCH, &none);
-  (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kLowPriorityNice);
+// The least that Linux (6.12 and later) takes: so soon can a thread that wakes up have the core.
+constexpr std::uint64_t kSliceNs = 100'000;
+
+// For the calling thread alone. A refusal costs speed elsewhere and nothing here, so it is ignored.
+void give_way(OffloadPriority priority) {
+  const int policy = priority == OffloadPriority::low ? SCHED_IDLE : ::sched_getscheduler(0);
+  if (policy == SCHED_FIFO || policy == SCHED_RR) return;  // somebody knows better
+  SchedulingAttributes attributes;
+  attributes.policy = static_cast<std::uint32_t>(policy);
+  attributes.nice = ::getpriority(PRIO_PROCESS, 0);
+  attributes.runtime_ns = kSliceNs;
+  (void)::syscall(SYS_sched_setattr, 0, &attributes, 0U);
 }
 
 }  // namespace
@@ -58,7 +76,7 @@ std::size_t OffloadPool::queued() const {
 
 void OffloadPool::serve() {
   pthread_setname_np(pthread_self(), name_.substr(0, 15).c_str());
-  if (priority_ == OffloadPriority::low) lower_priority();
+  give_way(priority_);
   std::unique_lock lock(mutex_);
   while (true) {
     ++idle_threads_;

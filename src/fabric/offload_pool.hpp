@@ -16,8 +16,8 @@ namespace godwit::fabric {
 
 // How its threads compete for cores with the threads that poll.
 enum class OffloadPriority : std::uint8_t {
-  normal,  // somebody waits for the work
-  low,     // whoever polls or is waited for gets the cores first
+  normal,  // somebody waits for the work; a thread that wakes up may interrupt it soon
+  low,     // runs on what no other thread wants, and is interrupted at once
 };
 
 // Threads start with the first work they are needed for. The queue has no limit of its own: those

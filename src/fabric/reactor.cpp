@@ -48,8 +48,7 @@ Reactor::Reactor(Options options, Watches watches, Fd wake)
       wake_(std::move(wake)),
       visits_of_a_regular_(kVisitsOfARegular),
       pool_(options_.offload_threads, options_.name + "-work"),
-      background_pool_(options_.background_threads, options_.name + "-slow", OffloadPriority::low) {
-}
+      background_pool_(1, options_.name + "-slow", OffloadPriority::low) {}
 
 Reactor::~Reactor() {
   stop();
@@ -163,9 +162,7 @@ void Reactor::offload_background(Task work, Task done) {
 
 void Reactor::run_on(OffloadPool& pool, Task work, Task done) {
   pool.run([this, work = std::move(work), done = std::move(done)]() mutable {
-    offloaded_.fetch_add(1, std::memory_order_relaxed);
     work();
-    offloaded_.fetch_sub(1, std::memory_order_relaxed);
     post(std::move(done));
   });
 }
@@ -270,7 +267,7 @@ void Reactor::progress() {
 
 // Polls until nothing has happened for spin_us, or somebody else wants to.
 void Reactor::keep_polling() {
-  Idleness idleness(options_.spin_us, options_.yield_after, offloaded_);
+  Idleness idleness(options_.spin_us, options_.yield_after);
   while (!stopping_.load(std::memory_order_relaxed) &&
          visitors_at_door_.load(std::memory_order_relaxed) == 0) {
     if (poll_once() != 0) {

@@ -49,7 +49,6 @@ class Reactor final : public Scheduler {
     std::uint32_t yield_after = 64;  // idle polls before giving the core to others between polls
     std::int64_t patrol_us = 500;    // see above
     std::size_t offload_threads = 2;
-    std::size_t background_threads = 2;  // at low priority
   };
   [[nodiscard]] static Result<std::unique_ptr<Reactor>> create(Options options);
   // Stops first. Transports, sockets and watches must be gone or never used again.
@@ -165,8 +164,6 @@ class Reactor final : public Scheduler {
   std::atomic<bool> stopping_{false};
   std::mutex posted_mutex_;
   std::vector<Task> posted_;
-
-  std::atomic<int> offloaded_{0};  // pieces of work running in the pools
 
   OffloadPool pool_;
   OffloadPool background_pool_;

@@ -134,7 +134,7 @@ bool Reactor::wait(Waiter& waiter, Time deadline) {
 // The owner polls. True: the waiter is done or its time is up; false: nothing has happened for a
 // while, better sleep.
 bool Reactor::drive(Waiter& waiter, Time deadline) {
-  Idleness idleness(options_.spin_us, options_.yield_after, offloaded_);
+  Idleness idleness(options_.spin_us, options_.yield_after);
   while (true) {
     const std::size_t work = poll_once();
     if (waiter.done() || stopping_.load(std::memory_order_relaxed)) return true;
@@ -185,7 +185,7 @@ void Reactor::sleep_on(Waiter& waiter, Time deadline) {
 // Somebody else owns the reactor and will probably complete the waiter on the way; the progress
 // thread makes way.
 void Reactor::linger(Waiter& waiter, Time deadline) {
-  Idleness idleness(options_.spin_us, options_.yield_after, offloaded_);
+  Idleness idleness(options_.spin_us, options_.yield_after);
   bool tired = false;
   visitors_at_door_.fetch_add(1, std::memory_order_relaxed);
   const auto somebody_else_owns = [&] {

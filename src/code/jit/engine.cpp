@@ -11,6 +11,7 @@
 #include "code/jit/entry.hpp"
 #include "code/jit/prepare.hpp"
 #include "code/jit/reader.hpp"
+#include "code/jit/warm_up_ir.hpp"
 #include "code/types/type.hpp"
 
 namespace godwit::code::jit {
@@ -18,30 +19,6 @@ namespace {
 
 // Part of every cache key: rises when prepare() or the runtime changes what an object means.
 constexpr unsigned kObjectFormat = 2;
-
-// Reaches what a small real function reaches: a loop, floating point, a call, unwind tables.
-constexpr std::string_view kWarmUpIr = R"(
-declare double @sqrt(double)
-define double @godwit_warm_up(ptr %values, i64 %count) uwtable {
-entry:
-  %empty = icmp eq i64 %count, 0
-  br i1 %empty, label %done, label %loop
-loop:
-  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
-  %sum = phi double [ 0.0, %entry ], [ %total, %loop ]
-  %at = getelementptr inbounds double, ptr %values, i64 %i
-  %value = load double, ptr %at
-  %square = fmul reassoc contract double %value, %value
-  %total = fadd reassoc contract double %sum, %square
-  %next = add nuw i64 %i, 1
-  %more = icmp ult i64 %next, %count
-  br i1 %more, label %loop, label %done
-done:
-  %result = phi double [ 0.0, %entry ], [ %total, %loop ]
-  %root = call double @sqrt(double %result)
-  ret double %root
-}
-)";
 
 struct CompiledObject final : CompiledCode {
   explicit CompiledObject(ObjectBytes bytes) : object(std::move(bytes)) {}
@@ -178,8 +155,14 @@ Result<BuiltCode> Engine::build(const BuildRequest& request) {
 }
 
 Status Engine::warm_up() {
+  std::string bitcode;
+  {
+    GODWIT_TRY(const UnitPtr text, read_ir(bytes_of(kWarmUpIr), "warm-up", *host_));
+    llvm::raw_string_ostream stream(bitcode);
+    llvm::WriteBitcodeToFile(*text->module, stream);
+  }
   for (const Tier tier : {Tier::fast, Tier::optimised}) {
-    GODWIT_TRY(UnitPtr unit, read_ir(bytes_of(kWarmUpIr), "warm-up", *host_));
+    GODWIT_TRY(UnitPtr unit, read_slice(bytes_of(bitcode), "warm-up", *host_));
     prepare(*unit->module, *host_);
     GODWIT_TRY(ObjectBytes object, jit::compile(*unit, *host_, tier, "warm-up"));
     GODWIT_CHECK(linker_.link(std::move(object), "warm-up", {}));

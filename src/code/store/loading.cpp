@@ -1,9 +1,9 @@
 // Which code of a bundle is loaded, when and where.
 //
 // A first load takes what is ready soonest of what runs well: compiled for this CPU and kept from
-// before, native, compiled quickly. What was compiled quickly is compiled again, well, while it
-// serves. Compiling well happens in the background; everything else on loading threads, so that a
-// first call never waits for the optimisation of something else.
+// before, native, compiled quickly. What was compiled quickly is compiled again, well, in the
+// background while it serves. Code with state cannot be exchanged, so its first calls wait until it
+// is compiled well; one such compile runs at a time, so that it never takes all loading threads.
 #include <utility>
 
 #include "base/fail.hpp"
@@ -22,7 +22,7 @@ struct Store::Load {
   Tier tier = Tier::native;
   bool cached = false;
   bool is_second = false;     // replaces what runs already
-  bool must_compile = false;  // nothing is loaded: it has to be compiled first
+  bool must_compile = false;  // nothing is loaded: it has to be compiled well first
   std::shared_ptr<const CompiledCode> compiled;
   Result<std::unique_ptr<Library>> loaded;
 
@@ -62,6 +62,7 @@ struct Store::Load {
     return true;
   }
 
+  // Runs nothing of it.
   void compile() {
     auto result = loaders.jit->compile(request(*bitcode));
     if (result) {
@@ -96,34 +97,56 @@ void Store::start_loading(const Residence& residence) {
   scheduler_.offload([load] { load->load_first(); },
                      [load, self = self_] {
                        if (*self == nullptr) return;
-                       if (load->must_compile) {
-                         (*self)->compile_and_load(load);
-                       } else {
-                         (*self)->finish_load(*load);
-                       }
+                       if (!load->must_compile) return (*self)->finish_load(*load);
+                       (*self)->to_compile_.push_back(load);
+                       (*self)->next_compile();
                      });
 }
 
-// Compiling runs nothing, so it may have a low priority; loading may start threads.
-void Store::compile_and_load(const LoadPtr& load) {
+void Store::next_compile() {
+  if (compiling_ || to_compile_.empty()) return;
+  const LoadPtr load = std::move(to_compile_.front());
+  to_compile_.pop_front();
+  compiling_ = true;
+  scheduler_.offload(
+      [load] {
+        load->compile();
+        load->load_compiled();
+      },
+      [load, self = self_] {
+        if (*self == nullptr) return;
+        (*self)->compiling_ = false;
+        (*self)->next_compile();
+        (*self)->finish_load(*load);
+      });
+}
+
+// One at a time: it costs memory, and nobody waits for it. Only compiling happens in the
+// background: what it compiled is loaded where it can start threads of normal priority.
+void Store::next_optimisation() {
+  if (optimising_ || to_optimise_.empty()) return;
+  const LoadPtr load = new_load(*residences_.at(to_optimise_.front()));
+  to_optimise_.pop_front();
+  load->tier = Tier::optimised;
+  load->is_second = true;
+  optimising_ = true;
   scheduler_.offload_background([load] { load->compile(); },
                                 [load, self = self_] {
-                                  if (*self != nullptr) (*self)->load_compiled(load);
+                                  if (*self != nullptr) (*self)->load_optimised(load);
                                 });
 }
 
-void Store::load_compiled(const LoadPtr& load) {
+void Store::load_optimised(const LoadPtr& load) {
   scheduler_.offload([load] { load->load_compiled(); },
                      [load, self = self_] {
-                       if (*self != nullptr) (*self)->finish_load(*load);
+                       if (*self == nullptr) return;
+                       (*self)->optimising_ = false;
+                       (*self)->next_optimisation();
+                       (*self)->finish_load(*load);
                      });
 }
 
 void Store::finish_load(Load& load) {
-  if (load.is_second) {
-    optimising_ = false;
-    next_optimisation();
-  }
   const auto it = residences_.find(load.bundle.id());
   if (it == residences_.end() || it->second->stay != load.stay) {
     if (load.loaded) discard(*std::move(load.loaded));  // it was evicted meanwhile
@@ -148,17 +171,6 @@ void Store::finish_first_load(Residence& residence, Load& load) {
   if (status && load.tier == Tier::fast) to_optimise_.push_back(id);
   if (events_ != nullptr) events_->on_code(id, status);
   next_optimisation();
-}
-
-// One at a time: a long compile costs memory, and nobody waits for it.
-void Store::next_optimisation() {
-  if (optimising_ || to_optimise_.empty()) return;
-  const LoadPtr load = new_load(*residences_.at(to_optimise_.front()));
-  to_optimise_.pop_front();
-  load->tier = Tier::optimised;
-  load->is_second = true;
-  optimising_ = true;
-  compile_and_load(load);
 }
 
 // Makes calls go to the loaded library from now on. Error: corrupt_code, and nothing has changed.

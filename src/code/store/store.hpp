@@ -169,11 +169,11 @@ class Store {
   using LoadPtr = std::shared_ptr<Load>;
   [[nodiscard]] LoadPtr new_load(const Residence& residence) const;
   void start_loading(const Residence& residence);
-  void load_compiled(const LoadPtr& load);
-  void compile_and_load(const LoadPtr& load);
+  void next_compile();
+  void next_optimisation();
+  void load_optimised(const LoadPtr& load);
   void finish_load(Load& load);
   void finish_first_load(Residence& residence, Load& load);
-  void next_optimisation();
   [[nodiscard]] Status install(Residence& residence, Load& load);
   void discard(std::unique_ptr<Library> library);
   void fail_residence(Residence& residence, Error error);
@@ -194,6 +194,8 @@ class Store {
   std::vector<std::uint32_t> free_slots_;
   // Replaced or evicted, with a call inside or pinned. Counts against the memory budget.
   std::vector<std::unique_ptr<LibraryUse>> retired_;
+  std::deque<LoadPtr> to_compile_;  // of residences that are loading
+  bool compiling_ = false;
   std::deque<ContentId> to_optimise_;  // of residences that run their fast tier
   bool optimising_ = false;
   bool watching_retired_ = false;

@@ -91,6 +91,23 @@ TEST_F(StoreTest, TheFastTierNeverQueuesBehindAnOptimisingCompile) {
   EXPECT_EQ(store_.counters().optimised_later, 3U);
 }
 
+TEST_F(StoreTest, CodeWithStateIsCompiledOneAtATimeAndNotInTheBackground) {
+  for (const char* name : {"a", "b", "c"}) {
+    ASSERT_TRUE(store_.add(bundle(name, SliceKind::bitcode, true)));
+  }
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(scheduler_.work_once());  // nothing is cached
+  EXPECT_EQ(loader_.compiles, 0);
+  const Bundle quick = bundle("quick");
+  ASSERT_TRUE(store_.add(quick));
+  ASSERT_TRUE(scheduler_.work_once());
+  EXPECT_EQ(loader_.compiles, 1) << "of three, one has been handed to a thread";
+  ASSERT_TRUE(scheduler_.work_once());
+  EXPECT_EQ(slot(quick).entry, &native_entry);
+  scheduler_.work_all_but_background();
+  EXPECT_EQ(loader_.compiles, 3);
+  EXPECT_EQ(ready_, 4);
+}
+
 TEST_F(StoreTest, TheFastTierStaysWhenOptimisingFails) {
   loader_.fail_compile = true;
   const Bundle code = bundle("a", SliceKind::bitcode);
