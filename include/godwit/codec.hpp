@@ -73,8 +73,10 @@ class BlobWriter {
  public:
   using Part = std::span<const std::byte>;
 
-  BlobWriter(std::span<std::byte> memory, std::span<Part> parts) noexcept
-      : memory_(memory), parts_(parts) {}
+  // Contiguous data longer than `borrow_bytes` is listed, not copied.
+  BlobWriter(std::span<std::byte> memory, std::span<Part> parts,
+             std::size_t borrow_bytes = kBorrowBytes) noexcept
+      : memory_(memory), parts_(parts), borrow_bytes_(borrow_bytes) {}
 
   void begin(std::size_t head_size) noexcept {
     if (head_size > 0 && head_size <= memory_.size()) std::memset(memory_.data(), 0, head_size);
@@ -89,7 +91,7 @@ class BlobWriter {
     pad();
     const Descriptor where{.offset = size_, .count = count};
     const std::size_t size = count * element_size;
-    if (!parts_.empty() && size > kBorrowBytes) {
+    if (!parts_.empty() && size > borrow_bytes_) {
       close_part();
       parts_[part_count_++] = {static_cast<const std::byte*>(elements), size};
       size_ += size;
@@ -142,6 +144,7 @@ class BlobWriter {
 
   std::span<std::byte> memory_;
   std::span<Part> parts_;
+  std::size_t borrow_bytes_;
   std::size_t part_count_ = 0;
   std::size_t part_start_ = 0;
   std::size_t copied_ = 0;

@@ -31,9 +31,13 @@ class Function;
 template <class R, class... Args>
 class BoundFunction<R(Args...)> {
  public:
-  Future<R> operator()(Passed<Args>... args) const { return Future<R>(send(args...)); }
+  Future<R> operator()(Passed<Args>... args) const {
+    // Whoever holds the future keeps the arguments anyway.
+    constexpr std::size_t kWorthBorrowing = 1024;
+    return Future<R>(send(kWorthBorrowing, args...));
+  }
   // Sends the call and forgets it: it runs, but nobody hears how it ended.
-  void one_way(Passed<Args>... args) const { send(args...).detach(); }
+  void one_way(Passed<Args>... args) const { send(kBorrowBytes, args...).detach(); }
   // The same function with another deadline than the fleet's default, counted from each call.
   [[nodiscard]] BoundFunction within(std::chrono::nanoseconds time_left) const {
     BoundFunction copy = *this;
@@ -46,7 +50,8 @@ class BoundFunction<R(Args...)> {
   BoundFunction(NodeHandle node, call::FunctionRef& function)
       : node_(std::move(node)), function_(&function), time_left_(node_.default_deadline()) {}
 
-  detail::CallHandle send(const std::remove_cvref_t<Passed<Args>>&... args) const {
+  detail::CallHandle send(std::size_t borrow_bytes,
+                          const std::remove_cvref_t<Passed<Args>>&... args) const {
     detail::CallHandle call = detail::CallHandle::prepare(node_.caller());
     if (!call) return call;
     if constexpr (kAllPlain<std::remove_cvref_t<Passed<Args>>...>) {
@@ -59,10 +64,10 @@ class BoundFunction<R(Args...)> {
     }
     constexpr std::size_t kMaxParts = 2 * sizeof...(Args) + 1;
     std::array<detail::Blob, kMaxParts> parts;
-    BlobWriter writer(call.small(), parts);
+    BlobWriter writer(call.small(), parts, borrow_bytes);
     write_blob(writer, args...);
     if (!writer.fits()) {
-      writer = BlobWriter(call.large(writer.copied()), parts);
+      writer = BlobWriter(call.large(writer.copied()), parts, borrow_bytes);
       write_blob(writer, args...);
     }
     call.start(node_.id(), *function_, std::span(parts).first(writer.part_count()), time_left_);

@@ -6,40 +6,28 @@
 #include <new>
 #include <utility>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define GODWIT_POISONS 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define GODWIT_POISONS 1
-#endif
-#endif
-#ifdef GODWIT_POISONS
-#include <sanitizer/asan_interface.h>
-#else
-#define ASAN_POISON_MEMORY_REGION(data, size) ((void)(data), (void)(size))
-#define ASAN_UNPOISON_MEMORY_REGION(data, size) ((void)(data), (void)(size))
-#endif
+#include "base/sanitizers.hpp"
 
 namespace godwit {
 
 BlockCache::BlockCache(std::size_t max_kept) : max_kept_(max_kept) {
-  free_.reserve(max_kept / kUnit + 1);  // so that releasing never allocates
+  free_.reserve(kMaxKeptBlocks + 1);  // so that releasing never allocates
 }
 
 BlockCache::~BlockCache() {
-  for (const auto& block : free_) unmap(*block);
+  for (const auto& block : free_) unmake(*block);
 }
 
 std::unique_ptr<BlockCache::Block> BlockCache::allocate(std::size_t size) noexcept {
   std::unique_ptr<Block> block = take(size);
-  if (!block) block = map(size);
+  if (!block) block = make(size);
   if (!block) return nullptr;
   block->cache = this;
   {
     const std::lock_guard lock(mutex_);
     ++in_use_;
   }
-  ASAN_UNPOISON_MEMORY_REGION(block->data, block->size);
+  GODWIT_UNPOISON(block->data, block->size);
   return block;
 }
 
@@ -63,44 +51,58 @@ std::unique_ptr<BlockCache::Block> BlockCache::take(std::size_t size) noexcept {
   return block;
 }
 
-std::unique_ptr<BlockCache::Block> BlockCache::map(std::size_t size) noexcept {
-  if (size > SIZE_MAX - 2 * kUnit) return nullptr;
+std::unique_ptr<BlockCache::Block> BlockCache::make(std::size_t size) noexcept {
+  constexpr std::size_t kLine = 64;
+  if (size > SIZE_MAX - 2 * kHugePage) return nullptr;
   std::unique_ptr<Block> block(new (std::nothrow) Block);
   if (!block) return nullptr;
-  block->size = (size + kUnit - 1) & ~(kUnit - 1);
-  block->mapping_size = block->size + kUnit;
-  void* start = ::mmap(nullptr, block->mapping_size, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (start == MAP_FAILED) return nullptr;
-  block->mapping = static_cast<std::byte*>(start);
-  const auto misaligned = reinterpret_cast<std::uintptr_t>(start) % kUnit;
-  block->data = block->mapping + (kUnit - misaligned) % kUnit;
-  ::madvise(block->data, block->size, MADV_HUGEPAGE);
+  if (size >= kHugePage) return map(*block, size) ? std::move(block) : nullptr;
+  block->size = (size + kSmallUnit - 1) & ~(kSmallUnit - 1);
+  block->memory = ::operator new(block->size + kLine, std::nothrow);
+  if (block->memory == nullptr) return nullptr;
+  const auto misaligned = reinterpret_cast<std::uintptr_t>(block->memory) % kLine;
+  block->data = static_cast<std::byte*>(block->memory) + (kLine - misaligned);
   return block;
 }
 
-void BlockCache::unmap(const Block& block) noexcept {
-  ASAN_UNPOISON_MEMORY_REGION(block.data, block.size);
-  ::munmap(block.mapping, block.mapping_size);
+bool BlockCache::map(Block& block, std::size_t size) noexcept {
+  block.size = (size + kHugePage - 1) & ~(kHugePage - 1);
+  block.mapping_size = block.size + kHugePage;
+  block.memory = ::mmap(nullptr, block.mapping_size, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (block.memory == MAP_FAILED) return false;
+  const auto misaligned = reinterpret_cast<std::uintptr_t>(block.memory) % kHugePage;
+  block.data = static_cast<std::byte*>(block.memory) + (kHugePage - misaligned) % kHugePage;
+  ::madvise(block.data, block.size, MADV_HUGEPAGE);
+  return true;
+}
+
+void BlockCache::unmake(const Block& block) noexcept {
+  GODWIT_UNPOISON(block.data, block.size);
+  if (block.mapping_size != 0) {
+    ::munmap(block.memory, block.mapping_size);
+  } else {
+    ::operator delete(block.memory);
+  }
 }
 
 void BlockCache::give_back(std::unique_ptr<Block> block) noexcept {
-  ASAN_POISON_MEMORY_REGION(block->data, block->size);
+  GODWIT_POISON(block->data, block->size);
   block->released_at = Clock::now();
   const std::lock_guard lock(mutex_);
   --in_use_;
   if (block->size > max_kept_) {
-    unmap(*block);
+    unmake(*block);
     return;
   }
-  while (kept_ + block->size > max_kept_) forget_oldest();
+  while (kept_ + block->size > max_kept_ || free_.size() == kMaxKeptBlocks) forget_oldest();
   kept_ += block->size;
   free_.push_back(std::move(block));
 }
 
 void BlockCache::forget_oldest() noexcept {
   kept_ -= free_.front()->size;
-  unmap(*free_.front());
+  unmake(*free_.front());
   free_.erase(free_.begin());
 }
 

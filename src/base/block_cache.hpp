@@ -1,5 +1,5 @@
 // Memory for large buffers, used again: touching fresh pages costs several times what copying into
-// them does.
+// them does, and malloc gives freed memory of this size back to the system as soon as it can.
 #pragma once
 
 #include <chrono>
@@ -10,25 +10,28 @@
 
 namespace godwit {
 
-// Blocks of whole huge pages. Any thread allocates and releases; a call takes a lock for a moment
-// and, when nothing kept fits, a mapping.
+// Any thread allocates and releases; a call takes a lock for a moment and, when nothing kept fits,
+// new memory: in huge pages from kHugePage on.
 class BlockCache {
  public:
   using Clock = std::chrono::steady_clock;
 
   struct Block {
-    std::byte* data = nullptr;  // aligned to kUnit
-    std::size_t size = 0;       // a multiple of kUnit
-    std::byte* mapping = nullptr;
+    std::byte* data = nullptr;  // aligned to a cache line, or a huge page
+    std::size_t size = 0;       // a multiple of kSmallUnit, or of a huge page
+    void* memory = nullptr;     // from operator new, or a mapping
     std::size_t mapping_size = 0;
     Clock::time_point released_at{};
     BlockCache* cache = nullptr;
   };
 
-  static constexpr std::size_t kUnit = std::size_t{2} << 20;  // a huge page
+  static constexpr std::size_t kHugePage = std::size_t{2} << 20;
+  static constexpr std::size_t kSmallUnit = std::size_t{32} << 10;
   static constexpr std::size_t kDefaultMaxKept = std::size_t{256} << 20;
+  static constexpr std::size_t kMaxKeptBlocks = 256;
 
-  // Keeps up to `max_kept` bytes of released blocks; beyond that the oldest go back to the system.
+  // Keeps up to `max_kept` bytes in kMaxKeptBlocks released blocks; beyond that the oldest go back
+  // to the system.
   explicit BlockCache(std::size_t max_kept = kDefaultMaxKept);
   BlockCache(const BlockCache&) = delete;
   BlockCache& operator=(const BlockCache&) = delete;
@@ -46,8 +49,9 @@ class BlockCache {
 
  private:
   [[nodiscard]] std::unique_ptr<Block> take(std::size_t size) noexcept;
-  [[nodiscard]] static std::unique_ptr<Block> map(std::size_t size) noexcept;
-  static void unmap(const Block& block) noexcept;
+  [[nodiscard]] static std::unique_ptr<Block> make(std::size_t size) noexcept;
+  [[nodiscard]] static bool map(Block& block, std::size_t size) noexcept;
+  static void unmake(const Block& block) noexcept;
   void give_back(std::unique_ptr<Block> block) noexcept;
   void forget_oldest() noexcept;
 

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <cstring>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "base/bytes.hpp"
 
@@ -54,6 +56,25 @@ TEST(BlockCache, GivesBackWhatNobodyUsesForAWhile) {
   BlockCache::release(std::move(in_use));
   EXPECT_FALSE(cache.release_idle(std::chrono::seconds(0)));
   EXPECT_EQ(cache.kept(), 0U);
+}
+
+TEST(BlockCache, KeepsBlocksBelowAHugePageToo) {
+  BlockCache cache;
+  auto block = cache.allocate(100'000);
+  EXPECT_EQ(block->size, 4 * BlockCache::kSmallUnit);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block->data) % 64, 0U);
+  std::memset(block->data, 1, block->size);
+  const std::byte* const data = block->data;
+  BlockCache::release(std::move(block));
+  auto again = cache.allocate(70'000);
+  EXPECT_EQ(again->data, data);
+  BlockCache::release(std::move(again));
+  std::vector<std::unique_ptr<BlockCache::Block>> many;
+  for (std::size_t i = 0; i < 2 * BlockCache::kMaxKeptBlocks; ++i) {
+    many.push_back(cache.allocate(40'000));
+  }
+  for (auto& one : many) BlockCache::release(std::move(one));
+  EXPECT_EQ(cache.kept(), BlockCache::kMaxKeptBlocks * 2 * BlockCache::kSmallUnit);
 }
 
 TEST(BlockCache, AnAbsurdSizeIsRefused) {

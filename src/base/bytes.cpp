@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/block_cache.hpp"
+#include "base/buffer_shelf.hpp"
 
 namespace godwit {
 namespace {
@@ -11,9 +12,15 @@ namespace {
 constexpr std::size_t kAlignment = 64;
 // Aligned here and not by operator new: malloc is several times slower when it is asked to align.
 constexpr std::size_t kSlack = kAlignment - __STDCPP_DEFAULT_NEW_ALIGNMENT__;
+// What the shelf does not serve.
+constexpr std::size_t kLarge = BufferShelf::capacity(BufferShelf::kClasses - 1) - kSlack + 1;
 
 void release_heap(void* memory, std::byte*, std::size_t) noexcept {
   ::operator delete(memory);
+}
+
+void release_shelved(void* memory, std::byte*, std::size_t size) noexcept {
+  BufferShelf::release(memory, size + kSlack);
 }
 
 void release_block(void* block, std::byte*, std::size_t) noexcept {
@@ -24,17 +31,19 @@ void release_block(void* block, std::byte*, std::size_t) noexcept {
 
 Buffer Buffer::allocate(std::size_t size) noexcept {
   if (size == 0) return {};
-  if (size >= BlockCache::kUnit) {
+  if (size >= kLarge) {
     std::unique_ptr<BlockCache::Block> block = large_blocks().allocate(size);
     if (!block) return {};
     std::byte* const data = block->data;
     return adopt(data, size, block.release(), &release_block);
   }
-  void* const memory = ::operator new(size + kSlack, std::nothrow);
+  const bool shelved = BufferShelf::serves(size + kSlack);
+  void* const memory =
+      shelved ? BufferShelf::allocate(size + kSlack) : ::operator new(size + kSlack, std::nothrow);
   if (memory == nullptr) return {};
   const auto misaligned = reinterpret_cast<std::uintptr_t>(memory) % kAlignment;
   std::byte* const data = static_cast<std::byte*>(memory) + (kAlignment - misaligned) % kAlignment;
-  return adopt(data, size, memory, &release_heap);
+  return adopt(data, size, memory, shelved ? &release_shelved : &release_heap);
 }
 
 Buffer Buffer::copy_of(Bytes bytes) noexcept {

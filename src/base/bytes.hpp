@@ -33,8 +33,8 @@ class Buffer {
   using Release = void (*)(void* owner, std::byte* data, std::size_t size) noexcept;
 
   Buffer() noexcept = default;
-  // Uninitialised memory; null data() if the system is out of memory and size > 0. From 2 MiB on
-  // it is memory used before, as far as some is kept (block_cache.hpp).
+  // Uninitialised memory; null data() if the system is out of memory and size > 0. Beyond a
+  // KiB it is memory used before, as far as some is kept (buffer_shelf.hpp, block_cache.hpp).
   [[nodiscard]] static Buffer allocate(std::size_t size) noexcept;
   [[nodiscard]] static Buffer copy_of(Bytes bytes) noexcept;
   [[nodiscard]] static Buffer adopt(std::byte* data, std::size_t size, void* owner,

@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t kFirstInputSize = 1024;
 constexpr std::size_t kLargestInputSize = sizeof(std::uint32_t) + ControlSocket::kMaxFrameSize;
 // Read in one go before others get their turn.
-constexpr std::size_t kMaxReadPerTurn = 4 * ControlSocket::kMaxChunkSize;
+constexpr std::size_t kMaxReadPerTurn = ControlSocket::kMaxChunkSize;
 constexpr std::uint32_t kLengthMask = 0xFF'FFFF;
 // Descriptors that came ahead of the frame that claims them.
 constexpr std::size_t kMaxWaitingFds = 2 * ControlSocket::kMaxFdsPerFrame;

@@ -56,7 +56,7 @@ class ControlSocket final : private FdHandler {
   static constexpr std::size_t kMaxFdsPerFrame = 8;
   // Bytes waiting for a slow peer; one more frame ends the socket (link_lost).
   static constexpr std::size_t kMaxQueuedBytes = 1024 * 1024;
-  static constexpr std::size_t kMaxChunkSize = 256 * 1024;
+  static constexpr std::size_t kMaxChunkSize = 1024 * 1024;
   static constexpr std::size_t kMaxChunkParts = 16;
   static constexpr std::uint8_t kChunkMark = 0xFF;
 
@@ -83,9 +83,10 @@ class ControlSocket final : private FdHandler {
   // One at a time: they are read until chunk_is_going_out() is false again.
   void send_chunk(std::uint64_t stream, std::span<const Bytes> parts);
   [[nodiscard]] bool chunk_is_going_out() const { return chunk_out_.left != 0; }
-  // Moves what can be moved at once, both ways, for an owner that would rather not wait for epoll;
-  // handlers run inside, and may destroy the socket. False: there was nothing to move.
-  bool move_chunks();
+  // Writes what can be written at once of a chunk, and reads if the owner expects one, for an owner
+  // that would rather not wait for epoll. Handlers run inside, and may destroy the socket. False:
+  // there was nothing to move.
+  bool move_chunks(bool reads);
   void start_heartbeat(const Heartbeat& heartbeat);
   // Sends what can be sent without waiting, then closes. on_closed does not follow.
   void close();

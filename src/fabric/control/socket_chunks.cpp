@@ -61,13 +61,13 @@ int ControlSocket::write_chunk() {
   return 0;
 }
 
-bool ControlSocket::move_chunks() {
+bool ControlSocket::move_chunks(bool reads) {
   if (state_ != State::open) return false;
   const auto alive = alive_;
   const Time sent_before = last_sent_;
   const Time heard_before = last_heard_;
   if (chunk_is_going_out()) flush();
-  if (state_ == State::open) read_some();
+  if (reads && state_ == State::open) read_some();
   return !*alive || last_sent_ != sent_before || last_heard_ != heard_before;
 }
 

@@ -72,8 +72,8 @@ class SocketChunks : public ::testing::Test {
     const Time deadline = reactor_->now() + limit;
     while (!condition() && reactor_->now() < deadline) {
       if (moves_by_hand_) {
-        (void)a_->move_chunks();
-        (void)b_->move_chunks();
+        (void)a_->move_chunks(false);
+        (void)b_->move_chunks(true);
       }
       reactor_->run_once();
     }
@@ -124,7 +124,8 @@ TEST_F(SocketChunks, PartsOfAChunkArriveTogether) {
   const std::string text = pattern(ControlSocket::kMaxChunkSize, 3);
   std::vector<Bytes> parts;
   for (std::size_t i = 0; i < ControlSocket::kMaxChunkParts; ++i) {
-    parts.push_back(bytes_of(std::string_view(text).substr(i * 16'384, 16'384)));
+    constexpr std::size_t kSize = ControlSocket::kMaxChunkSize / ControlSocket::kMaxChunkParts;
+    parts.push_back(bytes_of(std::string_view(text).substr(i * kSize, kSize)));
   }
   a_->send_chunk(9, parts);
   ASSERT_TRUE(until([&] { return at_b_.ends.size() == 1; }));

@@ -47,7 +47,7 @@ class RingProducer {
     std::byte* body = record + kBodyOffset;
     for (const Bytes part : parts) {
       if (part.empty()) continue;  // memcpy must not see its null
-      copy_for_peer(body, part.data(), part.size());
+      copy_.copy(body, part.data(), part.size());
       body += part.size();
     }
     tail_ += record_size(word.size);
@@ -75,6 +75,7 @@ class RingProducer {
   std::size_t size_ = 0;
   std::uint64_t tail_ = 0;
   std::uint64_t head_ = 0;  // as last seen
+  PeerCopy copy_;
   bool violated_ = false;
 };
 

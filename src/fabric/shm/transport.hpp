@@ -23,8 +23,8 @@
 namespace godwit::fabric::shm {
 
 // A received message is copied out of the ring before anybody looks at it: the peer could change
-// it while it is being checked. Bodies up to small_limit() lie in a scratch buffer until the
-// handler returns, larger ones in a Buffer of their own.
+// it while it is being checked. Small bodies lie in a scratch buffer until the handler returns,
+// larger ones in a Buffer of their own.
 //
 // When the peer dies, what it had sent completely is delivered first, then on_down (link_lost).
 class ShmTransport final : public Transport, private LinkOwner, private FdHandler {
@@ -102,6 +102,7 @@ class ShmTransport final : public Transport, private LinkOwner, private FdHandle
   std::size_t receive_ending(std::size_t budget);
   std::size_t receive(Link& link, std::size_t budget);
   [[nodiscard]] bool take_record(Link& link, std::uint64_t packed);
+  [[nodiscard]] bool take_middling(Link& link, const wire::Header& header, std::size_t size);
   void deliver_stream(Link& link, std::uint8_t stream);
   void make_hot(Link& link);
   void make_cold(std::size_t hot_index);

@@ -14,6 +14,8 @@ namespace {
 constexpr std::size_t kRecordsPerTurn = 8;
 // While hot links have work, the others are looked at once in so many polls.
 constexpr std::uint64_t kPollsPerColdLook = 8;
+// From here on a message gets a Buffer of its own, which its handler may keep without a copy.
+constexpr std::size_t kOwnBuffer = 2048;
 // A hot link that had nothing for so many polls gives its place to one that has.
 constexpr std::uint64_t kIdlePolls = 4096;
 
@@ -226,6 +228,7 @@ bool ShmTransport::take_record(Link& link, std::uint64_t packed) {
   switch (word.kind) {
     case RecordKind::message:
       if (word.size > kSmallLimit) return false;
+      if (word.size >= kOwnBuffer) return take_middling(link, header, word.size);
       copy_record_body(scratch_.data(), body, word.size);
       break;
     case RecordKind::begin: {
@@ -248,6 +251,21 @@ bool ShmTransport::take_record(Link& link, std::uint64_t packed) {
     events_.on_message(link.id, message);
   } else if (word.kind == RecordKind::data && link.inbox.is_complete(word.stream)) {
     deliver_stream(link, word.stream);
+  }
+  return true;
+}
+
+bool ShmTransport::take_middling(Link& link, const wire::Header& header, std::size_t size) {
+  Buffer body = Buffer::allocate(size);
+  const bool here = body.size() == size;
+  if (here) std::memcpy(body.data(), link.in.record() + kBodyOffset, size);
+  if (link.in.advance(size)) link.peer.summon();
+  if (here) {
+    Message message(header, body.view(), &body);
+    events_.on_message(link.id, message);
+  } else {
+    Message message(header, Message::Discarded{});
+    events_.on_message(link.id, message);
   }
   return true;
 }

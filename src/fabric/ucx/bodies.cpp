@@ -14,7 +14,7 @@ namespace godwit::fabric::ucx {
 namespace {
 
 // Chunks written for one link before the others get their turn.
-constexpr std::size_t kChunksPerTurn = 2;
+constexpr std::size_t kChunksPerTurn = 1;
 
 // The body of an offer.
 struct Offer {
@@ -177,7 +177,7 @@ std::size_t UcxTransport::move_bodies() {
   for (std::size_t i = moving_.size(); i-- > 0;) {
     Link* const link = links_.find(moving_[i]);
     if (link != nullptr && link->socket != nullptr) {
-      moved += link->socket->move_chunks() ? 1 : 0;
+      moved += link->socket->move_chunks(!link->arriving.empty()) ? 1 : 0;
       feed(*link);
       if (link->socket != nullptr && !(link->going.empty() && link->arriving.empty())) continue;
     }

@@ -71,9 +71,10 @@ TEST(UcxHostile, MessagesWithoutAHeaderAreDroppedAndCounted) {
   stranger.send(UcxTransport::kMessageAm, bytes_of(half), "boo");
   stranger.send(UcxTransport::kMessageAm, {}, "boo");
   stranger.send(UcxTransport::kControlAm, bytes_of(too_long), "boo");
+  stranger.send(UcxTransport::kOfferAm, bytes_of(half), "boo");
   ASSERT_TRUE(pair.pump([&] {
     stranger.progress();
-    return pair.server.transport->counters().malformed == 3;
+    return pair.server.transport->counters().malformed == 4;
   }));
   EXPECT_TRUE(pair.server.received.empty());
 }
@@ -94,6 +95,27 @@ TEST(UcxHostile, AnOldTokenIsWorthNothing) {
     return pair.server.transport->counters().unknown_token == before + 1;
   }));
   EXPECT_EQ(pair.server.received.size(), 1U);
+}
+
+TEST(UcxHostile, OffersAndAnswersThatMakeNoSenseAreDroppedAndCounted) {
+  TestPair pair;
+  ASSERT_EQ(pair.client.send(pair.client_link, {}, "x"), Sent::now);
+  ASSERT_TRUE(pair.pump([&] { return pair.server.received.size() == 1; }));
+  const std::uint64_t token = pair.server.received[0].header.link_token;
+  constexpr std::uint32_t kGo = 3;
+  const wire::Header go{.aux = kGo, .id = 77, .link_token = token};
+  const wire::Header message{.id = 1, .link_token = token};
+  const std::string empty_offer(16, '\0');
+  Stranger stranger(pair.server.transport->worker_address());
+  stranger.send(UcxTransport::kControlAm, bytes_of_value(go), "");
+  stranger.send(UcxTransport::kOfferAm, bytes_of_value(message), empty_offer);
+  stranger.send(UcxTransport::kOfferAm, bytes_of_value(message), "short");
+  ASSERT_TRUE(pair.pump([&] {
+    stranger.progress();
+    return pair.server.transport->counters().malformed == 3;
+  }));
+  EXPECT_TRUE(pair.server.downs.empty());
+  EXPECT_EQ(pair.server.transport->inbound_bytes(), 0U);
 }
 
 TEST(UcxHostile, EveryLinkHasItsOwnToken) {

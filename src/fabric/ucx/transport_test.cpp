@@ -22,8 +22,8 @@ TEST(UcxTransport, BothSidesLearnWhoTheOtherIs) {
 TEST(UcxTransport, MessagesOfEverySizeArriveIntact) {
   TestPair pair;
   std::vector<std::string> bodies;
-  for (const std::size_t size : {0UL, 1UL, 8UL, 64UL, 4095UL, 4096UL, 4097UL, 8000UL, 9000UL,
-                                 65'536UL, 65'537UL, 300'000UL, 5'000'000UL}) {
+  for (const std::size_t size : {0UL, 1UL, 8UL, 64UL, 4095UL, 4096UL, 4097UL, 8191UL, 8192UL,
+                                 8193UL, 9000UL, 65'536UL, 65'537UL, 300'000UL, 5'000'000UL}) {
     bodies.push_back(pattern(size, size));
   }
   for (std::size_t i = 0; i < bodies.size(); ++i) {

@@ -1,0 +1,19 @@
+// Whether AddressSanitizer watches, and how to tell it what may not be touched.
+#pragma once
+
+#if defined(__SANITIZE_ADDRESS__)
+#define GODWIT_ADDRESS_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define GODWIT_ADDRESS_SANITIZER 1
+#endif
+#endif
+
+#ifdef GODWIT_ADDRESS_SANITIZER
+#include <sanitizer/asan_interface.h>
+#define GODWIT_POISON(data, size) ASAN_POISON_MEMORY_REGION(data, size)
+#define GODWIT_UNPOISON(data, size) ASAN_UNPOISON_MEMORY_REGION(data, size)
+#else
+#define GODWIT_POISON(data, size) ((void)(data), (void)(size))
+#define GODWIT_UNPOISON(data, size) ((void)(data), (void)(size))
+#endif
