@@ -61,11 +61,13 @@ stage_release() {
 stage_asan() { stage_sanitizer asan; }
 stage_tsan() { stage_sanitizer tsan; }
 stage_sanitizer() {
-  local preset=$1
+  local preset=$1 targets=(core_tests) labels='^core$'
   [[ $1 == asan ]] && preset=dev
+  # Whole fleets under a sanitizer take their time.
+  ((${#EXCLUDE_LONG[@]} > 0)) || targets+=(node_test) labels='^(core|fleet)$'
   export_sanitizer_options
-  build_preset "$preset" core_tests
-  run_counted "$preset" "$1" -L core -E Long "${FILTER[@]}"
+  build_preset "$preset" "${targets[@]}"
+  run_counted "$preset" "$1" -L "$labels" -E Long "${FILTER[@]}"
 }
 
 stage_fuzz() {
