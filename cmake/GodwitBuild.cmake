@@ -64,8 +64,8 @@ if(GODWIT_BUILD_TESTS AND NOT TARGET core_tests)
   add_custom_target(core_tests)
 endif()
 
-# TIMEOUT is per test case, in seconds. Tests whose name contains "Long" run in `./dev test --long`
-# only. PROPERTIES are passed on to every case. NO_SANITIZE keeps a core layer's test out of the
+# TIMEOUT is per test case, in seconds. Tests whose name begins or ends with "Long", or whose suite's
+# name ends so, run in `./dev test --long` only. PROPERTIES are passed on to every case. NO_SANITIZE keeps a core layer's test out of the
 # sanitizer runs; CORE puts another one in.
 function(godwit_test)
   if(NOT GODWIT_BUILD_TESTS)

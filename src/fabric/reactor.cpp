@@ -225,11 +225,15 @@ void Reactor::progress() {
   const Duration patrol = std::chrono::microseconds(options_.patrol_us);
   Duration nap_length = patrol;
   std::uint64_t visits_seen = 0;
+  std::uint64_t polls_seen = 0;
   while (!stopping_.load(std::memory_order_relaxed)) {
     bool free = ownership_.try_enter();
     const bool visited =
         std::exchange(visits_seen, visits_.load(std::memory_order_relaxed)) != visits_seen;
-    if (!free && (!visited || has_posted_.load(std::memory_order_relaxed)))
+    // A regular that comes only to start calls does not look at what arrives.
+    const bool polled =
+        std::exchange(polls_seen, visitor_polls_.load(std::memory_order_relaxed)) != polls_seen;
+    if (!free && (!polled || has_posted_.load(std::memory_order_relaxed)))
       free = ownership_.try_evict();
     // Somebody polls, or sleeps in epoll for everybody and must not be disarmed. The longer that
     // goes on, the less often this thread looks in.

@@ -160,6 +160,7 @@ class Reactor final : public Scheduler {
   std::atomic<std::uint32_t> visitors_at_door_{0};  // the progress thread makes way for them
   std::atomic<std::uintptr_t> progress_tag_{0};
   std::atomic<std::uint64_t> visits_{0};  // by threads other than the progress thread
+  std::atomic<std::uint64_t> visitor_polls_{0};
   std::atomic<bool> started_{false};
   std::atomic<bool> stopping_{false};
   std::mutex posted_mutex_;

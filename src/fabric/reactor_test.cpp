@@ -140,6 +140,22 @@ TEST(Reactor, EarlierTimerSetByAVisitorShortensTheSleep) {
   reactor->stop();
 }
 
+// Such a visitor becomes the regular, and nobody else gets in by waiting for it to leave.
+TEST(Reactor, VisitorThatNeverPollsKeepsNothingWaiting) {
+  auto reactor = Reactor::create({}).value();
+  ASSERT_TRUE(reactor->start());
+  for (int i = 0; i < 2000; ++i) reactor->try_run_as_owner([] {});
+  std::atomic<bool> fired{false};
+  while (!reactor->try_run_as_owner([&] {
+    reactor->post_at(reactor->now() + std::chrono::milliseconds(1), [&] { fired.store(true); });
+  })) {
+  }
+  const Time limit = reactor->now() + std::chrono::seconds(20);
+  while (!fired.load() && reactor->now() < limit) reactor->try_run_as_owner([] {});
+  EXPECT_TRUE(fired.load());
+  reactor->stop();
+}
+
 TEST(Reactor, WaitEndsAtItsDeadline) {
   for (const bool started : {true, false}) {
     auto reactor = make_reactor();

@@ -136,6 +136,8 @@ bool Reactor::wait(Waiter& waiter, Time deadline) {
 bool Reactor::drive(Waiter& waiter, Time deadline) {
   Idleness idleness(options_.spin_us, options_.yield_after);
   while (true) {
+    visitor_polls_.store(visitor_polls_.load(std::memory_order_relaxed) + 1,
+                         std::memory_order_relaxed);
     const std::size_t work = poll_once();
     if (waiter.done() || stopping_.load(std::memory_order_relaxed)) return true;
     if (work != 0) {

@@ -8,6 +8,10 @@ die() {
 
 say() { echo "== $*"; }
 
+# Tests that run only when asked for: their name begins or ends with Long, or their suite's does.
+# shellcheck disable=SC2034
+LONG_TESTS='\.Long[A-Z]|Long(\.|$)'
+
 # Names of tools/packages.txt that dpkg does not know as installed.
 missing_packages() {
   local wanted installed

@@ -27,5 +27,5 @@ dev_sanitize() {
     shift
   done
   [[ ${#kinds[@]} -gt 0 ]] || kinds=(asan tsan)
-  for kind in "${kinds[@]}"; do run_sanitizer "$kind" -E Long "${filter[@]}"; done
+  for kind in "${kinds[@]}"; do run_sanitizer "$kind" -E "$LONG_TESTS" "${filter[@]}"; done
 }

@@ -67,7 +67,7 @@ stage_sanitizer() {
   ((${#EXCLUDE_LONG[@]} > 0)) || targets+=(node_test) labels='^(core|fleet)$'
   export_sanitizer_options
   build_preset "$preset" "${targets[@]}"
-  run_counted "$preset" "$1" -L "$labels" -E Long "${FILTER[@]}"
+  run_counted "$preset" "$1" -L "$labels" -E "$LONG_TESTS" "${FILTER[@]}"
 }
 
 stage_fuzz() {
@@ -117,7 +117,7 @@ run_stage() {
 
 dev_test() {
   local stages=() name
-  FILTER=() EXCLUDE_LONG=(-E Long) FUZZ_SECONDS=4 SUMMARY=() TOTAL_PASSED=0 TOTAL_FAILED=0
+  FILTER=() EXCLUDE_LONG=(-E "$LONG_TESTS") FUZZ_SECONDS=4 SUMMARY=() TOTAL_PASSED=0 TOTAL_FAILED=0
   while [[ $# -gt 0 ]]; do
     case $1 in
       --long) EXCLUDE_LONG=() FUZZ_SECONDS=60 ;;
