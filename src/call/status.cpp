@@ -159,8 +159,13 @@ std::string Engine::status() {
 
 void Engine::on_ask_status(LinkState& link, const wire::Header& header) {
   ++stats_.status_asked;
-  const std::string text = status();
-  Buffer kept = Buffer::copy_of(bytes_of(text));
+  const Time now = scheduler_.now();
+  if (now - link.status_window > std::chrono::seconds(1)) {
+    link.status_window = now;
+    link.status_count = 0;
+  }
+  Buffer kept;
+  if (++link.status_count <= kStatusesPerSecond) kept = Buffer::copy_of(bytes_of(status()));
   const Bytes body = kept.view();
   send_message(link, wire::Header{.kind = wire::Kind::status, .id = header.id}, {&body, 1},
                std::move(kept), nullptr);
