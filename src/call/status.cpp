@@ -2,6 +2,7 @@
 #include "call/status.hpp"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "call/engine.hpp"
@@ -61,8 +62,10 @@ bool write_links(trace::Json& out, std::vector<const LinkState*> links) {
 
 bool write_code(trace::Json& out, const code::Store& store) {
   std::vector<code::ResidenceInfo> bundles = store.list();
-  std::stable_sort(bundles.begin(), bundles.end(),
-                   [](const auto& a, const auto& b) { return a.memory_bytes > b.memory_bytes; });
+  // The largest first, should the list be cut.
+  std::sort(bundles.begin(), bundles.end(), [](const auto& a, const auto& b) {
+    return std::tie(b.memory_bytes, a.name, a.state) < std::tie(a.memory_bytes, b.name, b.state);
+  });
   out.key("code").open('{').field("memory_bytes", store.memory_bytes());
   out.field("budget_bytes", store.memory_budget_bytes());
   out.field("retired_bytes", store.retired_bytes()).field("evictions", store.evictions());
