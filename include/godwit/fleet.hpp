@@ -106,7 +106,7 @@ class GODWIT_API Fleet {
   // What nodes say of themselves: links, calls, code, functions that outlived their deadlines. Each
   // answer is a JSON object (docs/configuration.md, "Looking into a node"), in the order of the
   // nodes; they are asked at the same time, over links that are made if need be. Errors: deadline,
-  // node_lost, unreachable.
+  // node_lost, unreachable, overload (asked more than 16 times within a second).
   [[nodiscard]] std::vector<Result<std::string>> status(
       const std::vector<NodeHandle>& nodes,
       std::chrono::nanoseconds at_most = std::chrono::seconds(5)) const;

@@ -35,6 +35,8 @@ struct LinkState {
   std::uint32_t incoming_count = 0;  // calls of the peer that we have not ended
   IntrusiveList<OutgoingCall, OutgoingTag> sent;
   IntrusiveList<IncomingCall, IncomingTag> incoming;
+  Time status_window;                 // since when statuses are counted,
+  std::uint32_t status_count = 0;     // and how many the peer has asked for since
   std::vector<std::uint64_t> tokens;  // by FunctionRef::index; 0: not learnt yet
 
   std::uint32_t borrowed = 0;  // sends whose parts the transport still reads

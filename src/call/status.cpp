@@ -2,6 +2,7 @@
 #include "call/status.hpp"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "call/engine.hpp"
@@ -61,8 +62,10 @@ bool write_links(trace::Json& out, std::vector<const LinkState*> links) {
 
 bool write_code(trace::Json& out, const code::Store& store) {
   std::vector<code::ResidenceInfo> bundles = store.list();
-  std::stable_sort(bundles.begin(), bundles.end(),
-                   [](const auto& a, const auto& b) { return a.memory_bytes > b.memory_bytes; });
+  // The largest first, should the list be cut.
+  std::sort(bundles.begin(), bundles.end(), [](const auto& a, const auto& b) {
+    return std::tie(b.memory_bytes, a.name, a.state) < std::tie(a.memory_bytes, b.name, b.state);
+  });
   out.key("code").open('{').field("memory_bytes", store.memory_bytes());
   out.field("budget_bytes", store.memory_budget_bytes());
   out.field("retired_bytes", store.retired_bytes()).field("evictions", store.evictions());
@@ -159,8 +162,13 @@ std::string Engine::status() {
 
 void Engine::on_ask_status(LinkState& link, const wire::Header& header) {
   ++stats_.status_asked;
-  const std::string text = status();
-  Buffer kept = Buffer::copy_of(bytes_of(text));
+  const Time now = scheduler_.now();
+  if (now - link.status_window > std::chrono::seconds(1)) {
+    link.status_window = now;
+    link.status_count = 0;
+  }
+  Buffer kept;
+  if (++link.status_count <= kStatusesPerSecond) kept = Buffer::copy_of(bytes_of(status()));
   const Bytes body = kept.view();
   send_message(link, wire::Header{.kind = wire::Kind::status, .id = header.id}, {&body, 1},
                std::move(kept), nullptr);

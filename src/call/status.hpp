@@ -31,5 +31,8 @@ struct OverdueFunction {
 // entries there are in all, and the document says "truncated".
 inline constexpr std::size_t kMaxStatusBytes = std::size_t{256} << 10;
 inline constexpr std::size_t kStatusListBytes = std::size_t{48} << 10;
+// On one link; whoever asks more often gets an empty answer. It bounds what a peer that asks and
+// never reads makes this process queue, and what asking costs.
+inline constexpr std::uint32_t kStatusesPerSecond = 16;
 
 }  // namespace godwit::call

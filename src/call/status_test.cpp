@@ -153,6 +153,20 @@ TEST_F(EngineStatus, TellsOfLinksCreditsCodeAndCalls) {
   node().executor->run_held();
 }
 
+TEST_F(EngineStatus, WhoeverAsksTooOftenGetsEmptyAnswersForAWhile) {
+  warm_up();
+  for (std::uint64_t id = 1; id <= kStatusesPerSecond + 5; ++id) {
+    client().engine->send_or_dial(fleet_.node(0), {.kind = wire::Kind::ask_status, .id = id}, {});
+  }
+  ASSERT_TRUE(fleet_.world().run_until(
+      [&] { return client().statuses.size() == kStatusesPerSecond + 5; }, seconds(1)));
+  std::size_t empty = 0;
+  for (const auto& [id, text] : client().statuses) empty += text.empty() ? 1 : 0;
+  EXPECT_EQ(empty, 5U);
+  fleet_.world().run_for(seconds(2));
+  EXPECT_EQ(ask()["calls"]["overdue"].count(), 0U) << "and then it is answered again";
+}
+
 class EngineStatusOfMany : public EngineStatus {
  protected:
   EngineStatusOfMany()

@@ -121,6 +121,19 @@ TEST(FleetStatus, TellsOfLinksAndCodeOnEveryTransport) {
   }
 }
 
+TEST(FleetStatus, AskingTooOftenIsRefused) {
+  const Fleet fleet = local(1);
+  const std::vector<NodeHandle> often(100, fleet.node(0));
+  std::size_t refused = 0;
+  for (const auto& answer : fleet.status(often)) {
+    if (answer) continue;
+    EXPECT_EQ(answer.error().code, ErrorCode::overload) << answer.error().message;
+    ++refused;
+  }
+  EXPECT_GT(refused, 0U);
+  EXPECT_LT(refused, 100U);
+}
+
 TEST(FleetStatus, ANodeThatDoesNotAnswerIsToldApartFromOneThatIsGone) {
   Fleet fleet = local(2);
   const NodeHandle stopped = fleet.node(0);

@@ -38,6 +38,12 @@ void StatusQueries::on_answer(NodeId from, const wire::Header& header, Bytes bod
                                "the status is {} bytes long; at most {} are allowed", body.size(),
                                call::kMaxStatusBytes));
   }
+  if (body.empty()) {
+    return end(header.id, fail(ErrorCode::overload,
+                               "this process has asked it more than {} times within a second: "
+                               "wait a moment",
+                               call::kStatusesPerSecond));
+  }
   end(header.id, std::string(text_of(body)));
 }
 

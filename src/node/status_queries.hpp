@@ -25,7 +25,7 @@ class StatusQueries {
   StatusQueries& operator=(const StatusQueries&) = delete;
 
   // The node's status as JSON. A link is made if there is none. Errors: deadline, node_lost,
-  // unreachable, overload (kMaxQueries are under way), shutting_down.
+  // unreachable, overload (asked too often, or kMaxQueries are under way), shutting_down.
   void ask(NodeId node, Duration at_most, Done done);
 
   void on_answer(NodeId from, const wire::Header& header, Bytes body);
