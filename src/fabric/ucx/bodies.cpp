@@ -13,9 +13,6 @@
 namespace godwit::fabric::ucx {
 namespace {
 
-// Chunks written for one link before the others get their turn.
-constexpr std::size_t kChunksPerTurn = 1;
-
 // The body of an offer.
 struct Offer {
   std::uint64_t size = 0;
@@ -139,27 +136,25 @@ void UcxTransport::start_moving(Link& link) {
   moving_.push_back(link.id);
 }
 
-// Starts the next chunk unless one is on its way. Bodies whose last chunk has left are noted.
+// Starts the next chunk unless one is on its way: one a turn, so that other links get theirs. A
+// body whose last chunk has left is noted.
 void UcxTransport::feed(Link& link) {
-  for (std::size_t turn = 0; turn < kChunksPerTurn; ++turn) {
-    if (link.socket == nullptr || !link.socket->is_open() || link.socket->chunk_is_going_out()) {
-      return;
+  if (link.socket == nullptr || !link.socket->is_open() || link.socket->chunk_is_going_out())
+    return;
+  if (std::exchange(link.chunk_of_front, false)) {
+    OutgoingBody body = std::move(link.going.front());
+    link.going.pop_front();
+    if (body.left > 0) {
+      link.going.push_back(std::move(body));
+    } else {
+      sent_bodies_.push_back({link.id, body.tag});
     }
-    if (std::exchange(link.chunk_of_front, false)) {
-      OutgoingBody body = std::move(link.going.front());
-      link.going.pop_front();
-      if (body.left > 0) {
-        link.going.push_back(std::move(body));
-      } else {
-        sent_bodies_.push_back({link.id, body.tag});
-      }
-    }
-    if (link.going.empty()) return;
-    OutgoingBody::Pieces pieces;
-    link.chunk_of_front = true;
-    OutgoingBody& front = link.going.front();
-    link.socket->send_chunk(front.stream, front.next_chunk(pieces));
   }
+  if (link.going.empty()) return;
+  OutgoingBody::Pieces pieces;
+  link.chunk_of_front = true;
+  OutgoingBody& front = link.going.front();
+  link.socket->send_chunk(front.stream, front.next_chunk(pieces));
 }
 
 // True: a poll would move something that no descriptor tells of.
