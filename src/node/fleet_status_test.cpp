@@ -134,6 +134,14 @@ TEST(FleetStatus, AskingTooOftenIsRefused) {
   EXPECT_LT(refused, 100U);
 }
 
+// A process goes on for a moment after the signal that stops it was sent.
+bool is_stopped(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  const std::string stat{std::istreambuf_iterator<char>(file), {}};
+  const std::size_t name_end = stat.rfind(')');
+  return name_end != std::string::npos && stat.substr(name_end, 3) == ") T";
+}
+
 TEST(FleetStatus, ANodeThatDoesNotAnswerIsToldApartFromOneThatIsGone) {
   Fleet fleet = local(2);
   const NodeHandle stopped = fleet.node(0);
@@ -141,6 +149,7 @@ TEST(FleetStatus, ANodeThatDoesNotAnswerIsToldApartFromOneThatIsGone) {
   const auto pid = static_cast<pid_t>(status_of(fleet, stopped)["pid"].count());
   ASSERT_GT(pid, 1);
   ASSERT_EQ(::kill(pid, SIGSTOP), 0);
+  ASSERT_TRUE(eventually([&] { return is_stopped(pid); }));
   const auto silent = fleet.status(stopped, milliseconds(50));
   ASSERT_FALSE(silent);
   EXPECT_EQ(silent.error().code, ErrorCode::deadline);
