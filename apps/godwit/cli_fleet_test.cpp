@@ -204,11 +204,21 @@ TEST_F(CliFleet, StatusShowsAFunctionThatOutlivesItsDeadline) {
   expect(sandbox_.run({"status", "n7"}), Exit::unreachable, "no node 'n7'; there are n0, n1");
 }
 
+// A process goes on for a moment after the signal that stops it was sent.
+bool is_stopped(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/status");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("State:")) return line.find("T (stopped)") != std::string::npos;
+  }
+  return false;
+}
+
 TEST_F(CliFleet, StatusTellsOfANodeThatDoesNotAnswer) {
   up({"2", "--json"});
   const pid_t pid = pid_of("n1");
   ASSERT_GT(pid, 0);
   ::kill(pid, SIGSTOP);
+  ASSERT_TRUE(eventually([&] { return is_stopped(pid); }));
   const Ran all = sandbox_.run({"status", "--timeout", "200ms"});
   expect(all, Exit::unreachable, "1 of 2 nodes do not tell their status; the first, n1");
   EXPECT_THAT(all.output, StartsWith("n0  "));
