@@ -30,7 +30,7 @@ typedef struct godwit_reply {
   size_t size; /* set by the entry */
   /* Room for `size` bytes; contents written so far are lost. Null if the node refuses (too large,
    * out of memory): then return GODWIT_APP_ERROR. */
-  void* (*reserve)(struct godwit_reply* reply, size_t size) GODWIT_NOEXCEPT;
+  void* (*reserve)(struct godwit_reply* reply, size_t size)GODWIT_NOEXCEPT;
 } godwit_reply;
 
 enum { GODWIT_REPLY_CAPACITY = 512 }; /* the least capacity a node offers */

@@ -339,46 +339,6 @@ TEST(Reactor, BackgroundWorkKeepsNobodyWaiting) {
   reactor->stop();
 }
 
-TEST(Reactor, WatchedDescriptorCallsItsHandlerUntilUnwatched) {
-  auto reactor = make_reactor(0);
-  struct Handler final : FdHandler {
-    void on_fd(std::uint32_t) override {
-      eventfd_t value = 0;
-      ::eventfd_read(fd.get(), &value);
-      calls += 1;
-    }
-    Fd fd{::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)};
-    std::atomic<int> calls{0};
-  } handler;
-  ASSERT_TRUE(reactor->watch(handler.fd.get(), EPOLLIN, handler));
-  ASSERT_TRUE(reactor->start());
-  for (int i = 1; i <= 20; ++i) {
-    ::eventfd_write(handler.fd.get(), 1);
-    ASSERT_TRUE(eventually([&] { return handler.calls.load() == i; }));
-  }
-  Waiter waiter;
-  reactor->post([&] {
-    reactor->unwatch(handler.fd.get());
-    waiter.complete();
-  });
-  ASSERT_TRUE(reactor->wait(waiter, reactor->now() + kPatience));
-  ::eventfd_write(handler.fd.get(), 1);
-  reactor->stop();
-  EXPECT_EQ(handler.calls.load(), 20);
-}
-
-// The sleeping thread takes the one event there is to wake up, and leaves none for the handler.
-TEST(Reactor, OneShotWatchIsRefusedBecauseASleeperWouldLoseIt) {
-  auto reactor = Reactor::create({}).value();
-  const Fd event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  struct Ignore final : FdHandler {
-    void on_fd(std::uint32_t) override {}
-  } ignore;
-  const Status watched = reactor->watch(event.get(), EPOLLIN | EPOLLONESHOT, ignore);
-  ASSERT_FALSE(watched);
-  EXPECT_EQ(watched.error().code, ErrorCode::invalid_argument);
-}
-
 TEST(Reactor, IdleReactorUsesNoProcessorTime) {
   auto reactor = make_reactor();
   FakeTransport transport;
