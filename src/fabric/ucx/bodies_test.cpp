@@ -24,7 +24,7 @@ TEST(UcxBodies, TakeTurnsSoThatAShortOneIsNotHeldUpByALongOne) {
 TEST(UcxBodies, TravelBothWaysAtOnceAmongSmallMessages) {
   constexpr std::size_t kBodies = 8;
   std::vector<std::string> bodies;
-  for (std::size_t i = 0; i < kBodies; ++i) bodies.push_back(pattern(300'000 * (i + 1), i));
+  for (std::size_t i = 0; i < kBodies; ++i) bodies.push_back(pattern(700'000 * (i + 1), i));
   TestPair pair;
   for (std::size_t i = 0; i < kBodies; ++i) {
     ASSERT_EQ(pair.client.send(pair.client_link, {.id = i}, bodies[i], i), Sent::later);

@@ -9,6 +9,9 @@ namespace {
 // Larger bodies go by rendezvous: the receiver says when. Smaller ones are buffered by UCX at the
 // receiver before anybody there has seen the header.
 constexpr std::size_t kEagerLimit = 64 * 1024;
+// Without RDMA, bodies larger than this go over the control socket; below, the answer to the offer
+// takes longer than UCX's copies.
+constexpr std::size_t kRendezvousLimit = 512 * 1024;
 
 std::size_t total_size(std::span<const Bytes> parts) noexcept {
   std::size_t size = 0;
@@ -46,7 +49,8 @@ Sent UcxTransport::send(LinkId id, const wire::Header& header, std::span<const B
   Link* const link = links_.find(id);
   if (link == nullptr || link->state != LinkState::up) return Sent::down;
   const std::size_t size = total_size(parts);
-  if (size > kEagerLimit && sends_bodies_itself_) return offer(*link, header, parts, size, tag);
+  if (size > kRendezvousLimit && sends_bodies_itself_)
+    return offer(*link, header, parts, size, tag);
   SendCell* const cell = prepare(*link, header);
   if (cell == nullptr) return Sent::down;
   cell->tag = tag;
