@@ -1,5 +1,7 @@
 #include "fabric/ucx/transport.hpp"
 
+#include <sys/epoll.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -43,6 +45,7 @@ Status UcxTransport::open() {
 }
 
 UcxTransport::~UcxTransport() {
+  unwatch_worker();
   if (in_reactor_) reactor_.remove(*this);
   acceptor_.reset();
   while (InboundCell* const cell = waiting_bodies_.pop()) forget_waiting(cell);
@@ -78,6 +81,7 @@ std::size_t UcxTransport::poll(std::size_t budget) {
     } else {
       backoff_.found_something();
       work += progressed;
+      if (watches_worker_ && ++busy_polls_ == kBusyPolls) unwatch_worker();
     }
   }
   if (!hung_up_.empty()) [[unlikely]]
@@ -117,7 +121,18 @@ bool UcxTransport::prepare_to_sleep() {
            !can_feed();
   };
   backoff_.found_something();  // whoever wakes up wants to look at once
-  return idle() && worker_->progress() == 0 && idle() && worker_->arm();
+  busy_polls_ = 0;
+  return idle() && worker_->progress() == 0 && idle() && worker_->arm() && watch_worker();
+}
+
+bool UcxTransport::watch_worker() {
+  if (!watches_worker_)
+    watches_worker_ = reactor_.watch(worker_->wake_fd(), EPOLLIN, wake_up_).has_value();
+  return watches_worker_;
+}
+
+void UcxTransport::unwatch_worker() {
+  if (std::exchange(watches_worker_, false)) reactor_.unwatch(worker_->wake_fd());
 }
 
 }  // namespace godwit::fabric::ucx

@@ -76,7 +76,7 @@ class UcxTransport final : public Transport, private UcxLinkOwner {
   void close(LinkId link) override;
   std::size_t poll(std::size_t budget) override;
   [[nodiscard]] bool prepare_to_sleep() override;
-  [[nodiscard]] int wake_fd() const override { return worker_->wake_fd(); }
+  [[nodiscard]] int wake_fd() const override { return -1; }  // watched by itself, when it matters
 
   [[nodiscard]] const UcxCounters& counters() const noexcept { return counters_; }
   // Links in any state.
@@ -181,6 +181,15 @@ class UcxTransport final : public Transport, private UcxLinkOwner {
 
   std::size_t deliver_changes();
 
+  // Every message that arrives passes through whatever watches UCX's descriptor, and pays for it,
+  // also when nobody sleeps: a process that keeps busy stops watching.
+  static constexpr std::uint32_t kBusyPolls = 64;
+  struct WakeUp final : FdHandler {
+    void on_fd(std::uint32_t) override {}  // being awake is all
+  };
+  [[nodiscard]] bool watch_worker();
+  void unwatch_worker();
+
   // Something to tell about a link, kept until poll() may tell it.
   struct Change {
     LinkId link;
@@ -204,6 +213,9 @@ class UcxTransport final : public Transport, private UcxLinkOwner {
   const bool sends_bodies_itself_;  // over the control sockets; else by UCX's rendezvous
   std::unique_ptr<Worker> worker_;
   IdleBackoff backoff_;
+  WakeUp wake_up_;
+  bool watches_worker_ = false;
+  std::uint32_t busy_polls_ = 0;  // since the last sleep
   UcxCounters counters_;
   bool in_reactor_ = false;
 
