@@ -65,9 +65,12 @@ bool Ownership::evict() noexcept {
     if (!seat->inside.load(std::memory_order_relaxed)) {
       fence_others();
       evicted = !seat->inside.load(std::memory_order_acquire) &&
-                regular_.compare_exchange_strong(seat, nullptr, std::memory_order_seq_cst);
+                regular_.load(std::memory_order_acquire) == seat;  // else it resigned meanwhile
     }
-    if (evicted) owner_.store(this_thread_tag(), std::memory_order_seq_cst);
+    if (evicted) {  // from here on it cannot come in, and one that is out cannot resign
+      owner_.store(this_thread_tag(), std::memory_order_seq_cst);
+      regular_.store(nullptr, std::memory_order_seq_cst);
+    }
   }
   evicting_.store(false, std::memory_order_release);
   return evicted;

@@ -63,9 +63,11 @@ class Ownership {
   }
 
   [[nodiscard]] bool is_mine() const noexcept {
-    if (owner_.load(std::memory_order_relaxed) != this_thread_tag()) return false;
-    const Seat* const seat = regular_.load(std::memory_order_relaxed);
-    return seat == nullptr || seat->inside.load(std::memory_order_relaxed);
+    // In this order: an eviction writes the new owner first.
+    const Seat* const seat = regular_.load(std::memory_order_acquire);
+    if (seat != nullptr)
+      return seat->thread == this_thread_tag() && seat->inside.load(std::memory_order_relaxed);
+    return owner_.load(std::memory_order_relaxed) == this_thread_tag();
   }
   // True: what the caller stored before (seq_cst) is seen by an owner when it leaves.
   [[nodiscard]] bool is_attended() noexcept;
@@ -95,7 +97,7 @@ class Ownership {
     return owner_.load(std::memory_order_relaxed) == 0 &&
            owner_.compare_exchange_strong(nobody, this_thread_tag(), std::memory_order_seq_cst);
   }
-  // The order of the two looks matters: an eviction first takes regular_, then clears evicting_.
+  // The order of the two looks matters: an eviction first clears regular_, then evicting_.
   [[nodiscard]] bool enter_as_regular(Seat& seat) noexcept {
     seat.inside.store(true, std::memory_order_relaxed);
     light_fence();

@@ -137,6 +137,31 @@ TEST(Ownership, NeverHasTwoOwnersWhileRegularsComeAndGo) {
   EXPECT_GT(all, 1000U);
 }
 
+TEST(Ownership, ThreadThatIsEvictedNeverTakesItForItsOwn) {
+  Ownership ownership;
+  std::atomic<bool> stop{false};
+  std::uint64_t wrong = 0;
+  std::uint64_t evictions = 0;
+  std::thread regular([&] {
+    while (!stop.load(std::memory_order_relaxed)) {
+      if (ownership.try_enter()) {
+        if (!ownership.has_regular()) ownership.become_regular();
+        ownership.leave();
+      }
+      wrong += ownership.is_mine() ? 1U : 0U;
+    }
+  });
+  const auto end = steady_clock::now() + std::chrono::milliseconds(300);
+  while (steady_clock::now() < end) {
+    if (!ownership.try_evict()) continue;
+    ++evictions;
+    ownership.leave();
+  }
+  stop.store(true);
+  regular.join();
+  EXPECT_EQ(wrong, 0U) << "after " << evictions << " evictions";
+}
+
 // What is_attended() promises: a note left for an owner is seen when that leaves, or its writer is
 // told. The regular comes once per round, so that a note it missed stays missed.
 TEST(Ownership, NoteIsSeenByTheRegularOrItsWriterIsTold) {
