@@ -60,7 +60,7 @@ struct NodeDescription {
 // What a client may set.
 struct ClientOptions {
   std::string name = "client";
-  std::string key_file;  // the fleet's key; empty: none, loopback only
+  std::string key_file{};  // the fleet's key; empty: none, loopback only
   std::chrono::nanoseconds default_deadline = std::chrono::seconds(60);
   // How long a waiting thread polls before it sleeps. More is faster answers for more CPU.
   std::int64_t spin_us = 50;
@@ -72,10 +72,10 @@ enum class LocalTransport : std::uint8_t { shm, tcp };
 struct LocalOptions {
   LocalTransport transport = LocalTransport::shm;
   // More settings for each node, as `godwit node` takes them: {"--spin-us=0"}.
-  std::vector<std::string> node_arguments;
-  // The godwit executable; empty: $GODWIT, then next to this library or program, then $PATH.
-  std::string executable;
-  ClientOptions client;
+  std::vector<std::string> node_arguments{};
+  // The godwit executable; empty: $GODWIT, then beside this program or in ../bin, then $PATH.
+  std::string executable{};
+  ClientOptions client{};
 };
 
 // A connection to a fleet. Any thread. Outlives every NodeHandle, Function call and Future made

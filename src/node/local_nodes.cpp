@@ -23,6 +23,9 @@ extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX leav
 namespace godwit::node {
 namespace {
 
+// A node leaves functions that do not return after 5 s; longer means that it does not end.
+constexpr std::chrono::milliseconds kEndLimit{7000};
+
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
@@ -59,7 +62,7 @@ LocalNodes::~LocalNodes() {
     if (child.pid > 0) ::kill(child.pid, SIGTERM);
   }
   for (Child& child : children_) {
-    if (child.pid <= 0 || reap(child.pid, milliseconds(3000))) continue;
+    if (child.pid <= 0 || reap(child.pid, kEndLimit)) continue;
     ::kill(child.pid, SIGKILL);
     ::waitpid(child.pid, nullptr, 0);
   }

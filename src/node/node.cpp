@@ -71,7 +71,9 @@ class Node::Code {
     }
     code->directory_ = std::make_shared<const code::RuntimeDirectory>(*std::move(directory));
     code->native_ = std::make_unique<code::NativeLoader>(code->directory_);
-    if (settings.jit != "off") {
+    if (settings.jit != "off" && !code::jit::is_jit_installed()) {
+      log.warn("no JIT plug-in is installed: this node runs native code only");
+    } else if (settings.jit != "off") {
       code::jit::JitOptions options;
       options.cache_directory =
           settings.cache_dir.empty() ? default_cache_directory().string() : settings.cache_dir;
@@ -131,10 +133,9 @@ Result<std::unique_ptr<Node>> Node::start(const Settings& settings, trace::Log& 
   options.pool.max_blocked = settings.max_blocked;
   options.inbound_budget_bytes = settings.inbound_budget_mb << 20;
   options.builder = code.jit_.get();
-  constexpr std::uint16_t kLlvmMajor = 19;  // of the plug-in built with this tree
   code::Store::Options store;
   store.target.has_jit = code.jit_ != nullptr;
-  store.target.llvm_major = code.jit_ != nullptr ? kLlvmMajor : std::uint16_t{0};
+  store.target.llvm_major = code.jit_ != nullptr ? code::jit::kPluginLlvmMajor : std::uint16_t{0};
   store.memory_budget_bytes = settings.code_budget_mb << 20;
   options.target.arch = to_string(store.target.machine);
   options.target.cpu = cpu_name();
@@ -155,7 +156,7 @@ Result<std::unique_ptr<Node>> Node::start(const Settings& settings, trace::Log& 
     GODWIT_TRY(code.parent_, ParentWatch::create(node->runtime_->reactor(), settings.parent_pid));
   }
   GODWIT_CHECK(node->runtime_->start());
-  if (settings.jit == "preload") {
+  if (settings.jit == "preload" && code.jit_ != nullptr) {
     code.preload_ = std::thread([jit = code.jit_.get(), &log] {
       if (const Status loaded = jit->preload(); !loaded) {
         log.warn("the JIT cannot be preloaded: {}", loaded.error().message);

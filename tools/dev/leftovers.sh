@@ -13,7 +13,7 @@ list_resources() {
   done
   local pattern
   for pattern in /dev/shm/* "${TMPDIR:-/tmp}"/godwit* /tmp/godwit* /tmp/perf-*.map \
-    "${XDG_RUNTIME_DIR:-/run/user/$(id -u)}"/godwit*; do
+    "${XDG_RUNTIME_DIR:-/run/user/$(id -u)}"/godwit* "${HOME:-/root}"/.cache/godwit/*; do
     [[ -e $pattern || -L $pattern ]] && echo "file $pattern"
   done
   return 0

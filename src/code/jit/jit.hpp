@@ -79,4 +79,9 @@ class Jit : public Loader {
 // Errors: unsupported (no plug-in, or one of another version).
 [[nodiscard]] Result<std::unique_ptr<Jit>> open_jit(const JitOptions& options);
 
+// Whether open_jit() would find a plug-in, without loading it.
+[[nodiscard]] bool is_jit_installed();
+// The newest bitcode that this release's plug-in reads.
+inline constexpr std::uint16_t kPluginLlvmMajor = 19;
+
 }  // namespace godwit::code::jit

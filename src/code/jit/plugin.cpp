@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <sstream>
 #include <system_error>
 #include <vector>
 
@@ -47,7 +48,32 @@ Result<void*> open_plugin() {
               tried);
 }
 
+// Where the system looks for a library without a path, as far as that is written down anywhere.
+std::vector<std::string> system_directories() {
+  std::vector<std::string> directories{"/usr/local/lib", "/usr/lib", "/lib"};
+#ifdef GODWIT_LIBRARY_DIRECTORY
+  directories.emplace_back(GODWIT_LIBRARY_DIRECTORY);
+#endif
+  const char* extra = std::getenv("LD_LIBRARY_PATH");  // NOLINT(concurrency-mt-unsafe)
+  std::istringstream paths(extra == nullptr ? "" : extra);
+  for (std::string path; std::getline(paths, path, ':');) directories.push_back(path);
+  return directories;
+}
+
 }  // namespace
+
+bool is_jit_installed() {
+  std::error_code ignored;
+  for (const std::string& path : candidates()) {
+    if (path.find('/') != std::string::npos) {
+      if (std::filesystem::exists(path, ignored)) return true;
+      continue;
+    }
+    for (const std::string& directory : system_directories())
+      if (std::filesystem::exists(directory + "/" + path, ignored)) return true;
+  }
+  return false;
+}
 
 Result<std::unique_ptr<Jit>> open_jit(const JitOptions& options) {
   GODWIT_TRY(void* handle, open_plugin());
