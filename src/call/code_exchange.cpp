@@ -153,6 +153,14 @@ Status Engine::spread(NodeId to, const ContentId& bundle) {
   return {};
 }
 
+void Engine::spread_later(NodeId to, const ContentId& bundle) {
+  scheduler_.post([self = self_, to, bundle] {
+    if (*self == nullptr) return;
+    if (const Status spread = (*self)->spread(to, bundle); !spread)
+      (*self)->observer_.on_warning("spread: " + spread.error().message);
+  });
+}
+
 void Engine::on_code_message(LinkState& link, fabric::Message& message) {
   const std::uint64_t id = message.header().id;
   const auto asked = questions_.find(id);

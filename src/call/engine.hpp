@@ -154,6 +154,8 @@ class Engine final : public code::StoreEvents {
   void connect(NodeId node);
   // Sends a bundle before it is asked for.
   Status spread(NodeId to, const ContentId& bundle);
+  // The same from any thread; a failure is a warning to the observer.
+  void spread_later(NodeId to, const ContentId& bundle);
 
   // --- What it says of itself ---
   // Functions that run past their deadline, the longest first.

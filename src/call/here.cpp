@@ -251,12 +251,7 @@ std::int32_t spread(const godwit_here_v1* here, std::uint64_t node, const std::u
   CallContext& context = context_of(here);
   ContentId id = context.bundle->id();
   if (bundle != nullptr) std::memcpy(id.digest.data(), bundle, ContentId::kSize);
-  Engine& engine = *context.engine;
-  engine.scheduler().post([&engine, node, id] {
-    if (const Status spread = engine.spread(NodeId{node}, id); !spread) {
-      engine.observer().on_warning("spread: " + spread.error().message);
-    }
-  });
+  context.engine->spread_later(NodeId{node}, id);
   return 0;
 }
 
