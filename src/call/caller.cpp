@@ -15,6 +15,8 @@ std::uint64_t next_serial() {
 void deliver_start(Engine& engine, Posted& posted) {
   auto& call = *static_cast<OutgoingCall*>(posted.owner);
   engine.start(call);
+  // A cancel that found the reactor free has overtaken this.
+  if (call.cancelling.load(std::memory_order_relaxed)) engine.cancel(call);
   OutgoingPool::release(call);
 }
 

@@ -6,18 +6,11 @@
 namespace godwit::call {
 namespace {
 
-// Free calls that a thread keeps at hand, of the pool it used last. Keeps the shelf they belong to
-// alive: a thread may outlive the fleet it called.
+// Free calls that a thread keeps at hand, of the pool it used last. Trivially destructible: calls
+// may still end on a thread whose thread-locals are being destroyed.
 class Tray {
  public:
-  Tray() noexcept = default;
-  Tray(const Tray&) = delete;
-  Tray& operator=(const Tray&) = delete;
-  ~Tray();
-
-  [[nodiscard]] bool is_of(const OutgoingShelf* shelf) const noexcept {
-    return shelf_.get() == shelf;
-  }
+  [[nodiscard]] bool is_of(const OutgoingShelf* shelf) const noexcept { return shelf_ == shelf; }
   [[nodiscard]] OutgoingCall* take() {
     if (count_ == 0) {
       count_ = shelf_->take(std::span(calls_).first(kRefill));
@@ -32,26 +25,35 @@ class Tray {
     }
     calls_[count_++] = &call;
   }
-  void change_to(std::shared_ptr<OutgoingShelf> shelf) noexcept {
+  void change_to(OutgoingShelf* shelf) noexcept {
     if (shelf_ != nullptr) shelf_->give_back(std::span(calls_).first(std::exchange(count_, 0)));
-    shelf_ = std::move(shelf);
+    shelf_ = shelf;
   }
 
  private:
   static constexpr std::size_t kRefill = 16;
 
-  std::shared_ptr<OutgoingShelf> shelf_;
+  OutgoingShelf* shelf_ = nullptr;
   std::array<OutgoingCall*, 2 * kRefill> calls_{};
   std::size_t count_ = 0;
 };
 
-// Calls may still end on a thread whose tray is gone already (in the destructor of a static).
-constinit thread_local bool tray_is_gone = false;
 constinit thread_local Tray tray;
+constinit thread_local bool keeper_is_gone = false;
 
-Tray::~Tray() {
-  change_to(nullptr);
-  tray_is_gone = true;
+// Keeps the shelf of the tray's calls alive: a thread may outlive the fleet it called.
+struct Keeper {
+  std::shared_ptr<OutgoingShelf> shelf;
+  ~Keeper() {
+    tray.change_to(nullptr);
+    keeper_is_gone = true;
+  }
+};
+constinit thread_local Keeper keeper;
+
+void use_tray_for(const std::shared_ptr<OutgoingShelf>& shelf) noexcept {
+  tray.change_to(shelf.get());
+  keeper.shelf = shelf;
 }
 
 }  // namespace
@@ -83,10 +85,10 @@ void OutgoingShelf::give_back(std::span<OutgoingCall* const> calls) noexcept {
 OutgoingCall* OutgoingPool::acquire() {
   OutgoingCall* call = nullptr;
   if (!tray.is_of(shelf_.get())) [[unlikely]] {
-    if (tray_is_gone) {
+    if (keeper_is_gone) {
       if (shelf_->take({&call, 1}) == 0) return nullptr;
     } else {
-      tray.change_to(shelf_);
+      use_tray_for(shelf_);
     }
   }
   if (call == nullptr) call = tray.take();

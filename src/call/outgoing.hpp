@@ -124,7 +124,7 @@ class OutgoingPool {
   // By somebody who has a reference. A count of one can only be the asker's own: nobody else could
   // change it, and the two below need no atomic exchange then.
   static void add_reference(OutgoingCall& call) noexcept {
-    if (call.references.load(std::memory_order_relaxed) == 1) {
+    if (call.references.load(std::memory_order_acquire) == 1) {
       call.references.store(2, std::memory_order_relaxed);
     } else {
       call.references.fetch_add(1, std::memory_order_relaxed);

@@ -10,12 +10,12 @@ namespace {
 // How often an eviction looks whether the regular has left: as long as starting a call takes.
 constexpr int kLooks = 32;
 
-// Every thread of this process passes a full fence before this returns.
-void fence_others() noexcept {
+// Every thread of this process passes a full fence before this returns; false: they did not.
+bool fence_others() noexcept {
 #if defined(GODWIT_TSAN)
   full_fence();
 #endif
-  ::syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+  return ::syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
 }
 
 }  // namespace
@@ -63,8 +63,7 @@ bool Ownership::evict() noexcept {
     for (int look = 0; look < kLooks && seat->inside.load(std::memory_order_relaxed); ++look)
       cpu_relax();
     if (!seat->inside.load(std::memory_order_relaxed)) {
-      fence_others();
-      evicted = !seat->inside.load(std::memory_order_acquire) &&
+      evicted = fence_others() && !seat->inside.load(std::memory_order_acquire) &&
                 regular_.load(std::memory_order_acquire) == seat;  // else it resigned meanwhile
     }
     if (evicted) {  // from here on it cannot come in, and one that is out cannot resign
@@ -80,9 +79,9 @@ bool Ownership::is_attended() noexcept {
   if (owner_.load(std::memory_order_seq_cst) == 0) return false;
   Seat* const seat = regular_.load(std::memory_order_seq_cst);
   if (seat == nullptr) return true;
+  if (seat->thread == this_thread_tag()) return seat->inside.load(std::memory_order_relaxed);
   complain();
-  fence_others();
-  return seat->inside.load(std::memory_order_acquire);
+  return fence_others() && seat->inside.load(std::memory_order_acquire);
 }
 
 }  // namespace godwit::fabric

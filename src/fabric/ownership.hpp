@@ -26,7 +26,7 @@ class Ownership {
 
   Ownership() noexcept;
 
-  // False: another thread owns, or is the regular.
+  // False: another thread owns, or is the regular, or this one owns already.
   [[nodiscard]] bool try_enter() noexcept {
     Seat* const seat = regular_.load(std::memory_order_acquire);
     return seat != nullptr && seat->thread == this_thread_tag() ? enter_as_regular(*seat)
@@ -71,6 +71,12 @@ class Ownership {
   }
   // True: what the caller stored before (seq_cst) is seen by an owner when it leaves.
   [[nodiscard]] bool is_attended() noexcept;
+  // A hint, out of date at once: whether somebody is inside.
+  [[nodiscard]] bool is_occupied() const noexcept {
+    const Seat* const seat = regular_.load(std::memory_order_acquire);
+    return seat != nullptr ? seat->inside.load(std::memory_order_relaxed)
+                           : owner_.load(std::memory_order_relaxed) != 0;
+  }
   // The owner or the regular, 0 for none.
   [[nodiscard]] std::uintptr_t owner() const noexcept {
     return owner_.load(std::memory_order_relaxed);
@@ -99,6 +105,8 @@ class Ownership {
   }
   // The order of the two looks matters: an eviction first clears regular_, then evicting_.
   [[nodiscard]] bool enter_as_regular(Seat& seat) noexcept {
+    if (seat.inside.load(std::memory_order_relaxed)) [[unlikely]]
+      return false;  // it owns already
     seat.inside.store(true, std::memory_order_relaxed);
     light_fence();
     if (!evicting_.load(std::memory_order_acquire) &&

@@ -56,6 +56,20 @@ TEST(Ownership, RegularComesBackUntilItIsEvicted) {
   EXPECT_FALSE(ownership.try_enter()) << "the thread that evicted it has not left";
 }
 
+TEST(Ownership, RegularThatIsInsideDoesNotEnterTwice) {
+  Ownership ownership;
+  ASSERT_TRUE(ownership.try_enter());
+  if (!ownership.become_regular()) GTEST_SKIP() << "this system has no membarrier";
+  EXPECT_FALSE(ownership.try_enter());
+  EXPECT_FALSE(ownership.try_evict());
+  EXPECT_TRUE(ownership.is_attended());
+  EXPECT_FALSE(ownership.has_complaints()) << "nobody else was there";
+  ownership.leave();
+  ASSERT_TRUE(ownership.try_enter());
+  EXPECT_FALSE(ownership.try_enter());
+  EXPECT_TRUE(ownership.is_mine());
+}
+
 TEST(Ownership, RegularThatResignedIsAnOrdinaryOwner) {
   Ownership ownership;
   ASSERT_TRUE(ownership.try_enter());

@@ -239,7 +239,7 @@ void Reactor::progress() {
     // goes on, the less often this thread looks in.
     if (!free || client_sentry_.load(std::memory_order_relaxed)) {
       if (free) release();
-      nap_length = visited ? patrol : std::min(nap_length * 2, kLongestNap);
+      nap_length = visited || polled ? patrol : std::min(nap_length * 2, kLongestNap);
       nap(nap_length);
       continue;
     }

@@ -122,7 +122,7 @@ class Reactor final : public Scheduler {
   void sleep_in_epoll(Time deadline);
   void nap(Duration length);
   [[nodiscard]] bool drive(Waiter& waiter, Time deadline);
-  void sleep_as_sentry(Waiter& waiter, Time deadline);
+  bool sleep_as_sentry(Waiter& waiter, Time deadline);
   void sleep_on(Waiter& waiter, Time deadline);
   void linger(Waiter& waiter, Time deadline);
 

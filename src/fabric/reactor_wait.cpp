@@ -41,6 +41,12 @@ std::size_t Reactor::run_once() {
 bool Reactor::take_from_others() noexcept {
   if (ownership_.try_evict()) return true;
   ownership_.complain();
+  if (ownership_.owner() == this_thread_tag()) {
+    // The regular, turned away at its own door. Whoever saw it there took it for an owner, and
+    // relied on it to look.
+    if (has_posted_.load(std::memory_order_seq_cst)) rouse();
+    return false;
+  }
   if (ownership_.owner() != progress_tag_.load(std::memory_order_relaxed)) return false;
   visitors_at_door_.fetch_add(1, std::memory_order_relaxed);
   bool taken = ownership_.try_enter();
@@ -107,12 +113,14 @@ bool Reactor::wait(Waiter& waiter, Time deadline) {
   }
   Duration longest_sleep{0};
   bool slept = false;
+  bool was_sentry = false;
   while (!waiter.done() && !stopping_.load(std::memory_order_relaxed)) {
     if (!ownership_.try_enter() && !take_from_others()) {
       linger(waiter, deadline);
       if (now() >= deadline) break;
       continue;
     }
+    was_sentry = false;
     if (std::exchange(slept, false)) look_at_fds_ = true;
     if (drive(waiter, deadline)) {
       // A long sleep has ended the quick succession of visits.
@@ -124,10 +132,11 @@ bool Reactor::wait(Waiter& waiter, Time deadline) {
       break;
     }
     const Time before = now();
-    sleep_as_sentry(waiter, deadline);
+    was_sentry = sleep_as_sentry(waiter, deadline);
     longest_sleep = std::max(longest_sleep, now() - before);
     slept = true;
   }
+  if (was_sentry) rouse();  // nobody has taken its place in epoll
   return waiter.done();
 }
 
@@ -151,23 +160,23 @@ bool Reactor::drive(Waiter& waiter, Time deadline) {
 
 // The owner, idle. Where visitors look after the reactor it becomes the thread that sleeps in
 // epoll, so that the event it waits for wakes it directly; otherwise the thread that is there
-// already goes on. Returns without owning.
-void Reactor::sleep_as_sentry(Waiter& waiter, Time deadline) {
+// already goes on. Returns without owning; true: it was that thread.
+bool Reactor::sleep_as_sentry(Waiter& waiter, Time deadline) {
   const bool visitors_look_after =
       client_mode_.load(std::memory_order_relaxed) || !started_.load(std::memory_order_relaxed);
   if (!visitors_look_after || client_sentry_.load(std::memory_order_relaxed)) {
     leave();
     sleep_on(waiter, deadline);
-    return;
+    return false;
   }
   if (progress_in_epoll_.load(std::memory_order_acquire)) {
     release();  // it has been roused, and is on its way out
     ::sched_yield();
-    return;
+    return false;
   }
   if (!arm() || !waiter.enter_epoll(wake_.get())) {
     release();
-    return;
+    return false;
   }
   client_sentry_.store(true, std::memory_order_relaxed);  // the owner's, like all who read it
   sleep_in_epoll(std::min(deadline, timers_.next_due()));
@@ -175,6 +184,7 @@ void Reactor::sleep_as_sentry(Waiter& waiter, Time deadline) {
   waiter.leave_epoll();
   // Others may rely on this thread in epoll; the progress thread sees to them.
   if (sleeping_waiters_.load(std::memory_order_seq_cst) != 0) rouse();
+  return true;
 }
 
 void Reactor::sleep_on(Waiter& waiter, Time deadline) {
@@ -190,11 +200,7 @@ void Reactor::linger(Waiter& waiter, Time deadline) {
   Idleness idleness(options_.spin_us, options_.yield_after);
   bool tired = false;
   visitors_at_door_.fetch_add(1, std::memory_order_relaxed);
-  const auto somebody_else_owns = [&] {
-    const std::uintptr_t owner = ownership_.owner();
-    return owner != 0 && owner != this_thread_tag();
-  };
-  while (!tired && somebody_else_owns() && !waiter.done())
+  while (!tired && ownership_.is_occupied() && !waiter.done())
     tired = idleness.expired([this] { return now(); });
   visitors_at_door_.fetch_sub(1, std::memory_order_relaxed);
   if (tired) sleep_on(waiter, deadline);
