@@ -41,7 +41,8 @@ class IdleLinks : public testing::TestWithParam<const char*> {
   }
   static bool sees_both(const Runtime& runtime) {
     std::size_t up = 0;
-    for (const fleet::NodeRecord& record : *runtime.nodes()) {
+    const fleet::NodeList nodes = runtime.nodes();
+    for (const fleet::NodeRecord& record : *nodes) {
       up += record.state == fleet::NodeState::up ? 1 : 0;
     }
     return up == 2;
