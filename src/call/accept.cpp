@@ -1,6 +1,7 @@
 // Taking a call: finding its code, or parking it until the code is here.
 #include <utility>
 
+#include "base/cycles.hpp"
 #include "base/fail.hpp"
 #include "call/engine.hpp"
 
@@ -148,8 +149,10 @@ void Engine::begin(IncomingCall& call, code::FunctionSlot& slot) {
   call.finished.deliver = &Engine::deliver_finished;
   call.finished.owner = &call;
   if (slot.is_inline()) {
+    const std::uint64_t before = cycles();
     call.status = call.entry(&call.context.table, call.arguments.data(), call.arguments.size(),
                              &call.reply.reply);
+    note_overrun(slot, cycles() - before);
     finished(call);
     return;
   }

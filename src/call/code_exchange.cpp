@@ -7,6 +7,28 @@
 #include "call/engine.hpp"
 
 namespace godwit::call {
+namespace {
+
+// The bundle in a code body, once its bytes have proved to be it, with what the target runs.
+Result<code::Bundle> checked_bundle(Bytes body, const ContentId& wanted,
+                                    const code::TargetInfo& target) {
+  GODWIT_TRY(const wire::CodeView code, wire::parse_code(body));
+  GODWIT_TRY(const code::Bundle bundle, code::Bundle::from_manifest(code.manifest));
+  if (bundle.id() != wanted) {
+    return fail(ErrorCode::corrupt_code, "the manifest that arrived for bundle {} has the hash {}",
+                wanted.short_hex(), bundle.id().short_hex());
+  }
+  GODWIT_TRY(code::Bundle held, bundle.with_slice(code.slice));
+  // A sound slice of this bundle, but kept it would stand for the one that can run.
+  if (const auto slice = code::choose_slice(held, target); slice && (*slice)->bytes.empty()) {
+    return fail(ErrorCode::protocol_violation,
+                "the slice that arrived for bundle '{}' is not the one for {}", held.name(),
+                code::describe(target));
+  }
+  return held;
+}
+
+}  // namespace
 
 code::Bundle Engine::bundle_for(const ContentId& id) {
   if (code::Bundle bundle = functions_.bundle(id)) return bundle;
@@ -222,16 +244,8 @@ void Engine::check_code(std::uint64_t id, const ContentId& bundle, Buffer body) 
   auto check = std::make_shared<Check>();
   check->body = std::move(body);
   scheduler_.offload(
-      [check, bundle] {
-        const auto code = wire::parse_code(check->body.view());
-        auto checked = code::Bundle::from_manifest(code->manifest);
-        if (checked && checked->id() != bundle) {
-          check->bundle = fail(ErrorCode::corrupt_code,
-                               "the manifest that arrived for bundle {} has the hash {}",
-                               bundle.short_hex(), checked->id().short_hex());
-          return;
-        }
-        check->bundle = checked ? checked->with_slice(code->slice) : std::move(checked);
+      [check, bundle, target = store_->target()] {
+        check->bundle = checked_bundle(check->body.view(), bundle, target);
       },
       [self = self_, check, id, bundle] {
         if (*self != nullptr) (*self)->code_arrived(bundle, id, std::move(check->bundle));

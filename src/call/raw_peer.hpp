@@ -16,6 +16,7 @@ struct RawPeer final : fabric::TransportEvents {
   void on_message(LinkId, fabric::Message& message) override {
     ++answers;
     last = message.header();
+    text = text_of(message.body());
   }
   void on_sent(LinkId, std::uint64_t) override {}
   void send(const wire::Header& header, Bytes body) {
@@ -28,6 +29,7 @@ struct RawPeer final : fabric::TransportEvents {
   bool up = false;
   std::size_t answers = 0;
   wire::Header last;
+  std::string text;  // the body of the last one
 };
 
 }  // namespace godwit::call::sim

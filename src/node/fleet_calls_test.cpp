@@ -1,16 +1,38 @@
 // Calls into real node processes: every kind of value, ending and way to wait.
+#include <unistd.h>
+
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <tuple>
 #include <vector>
 
 #include "node/fleet_for_test.hpp"
+#include "trace/json_value.hpp"
 
 namespace godwit::node {
 namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+
+// The name of a file that does not exist, and is removed if mobile code makes it.
+class FileToCome {
+ public:
+  explicit FileToCome(const std::string& name)
+      : path_(testing::TempDir() + "godwit-" + std::to_string(::getpid()) + name) {}
+  FileToCome(const FileToCome&) = delete;
+  FileToCome& operator=(const FileToCome&) = delete;
+  ~FileToCome() {
+    std::error_code ignored;
+    std::filesystem::remove(path_, ignored);
+  }
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] bool exists() const { return std::filesystem::exists(path_); }
+
+ private:
+  std::string path_;
+};
 
 class FleetCalls : public ::testing::Test {
  protected:
@@ -97,12 +119,27 @@ TEST_F(FleetCalls, ADeadlineEndsTheWaitAndTheNodeGoesOn) {
 }
 
 TEST_F(FleetCalls, CancelEndsACallAndTellsTheFunction) {
-  auto future = function<bool(std::uint32_t)>("sleep_ms").on(fleet_->node(0))(20'000);
-  EXPECT_FALSE(future.wait_for(milliseconds(20)));
+  const FileToCome begun("begun");
+  const FileToCome told("told");
+  const auto report = function<void(std::string_view, std::string_view)>("report_cancel");
+  auto future = report.on(fleet_->node(0))(begun.path(), told.path());
+  ASSERT_TRUE(eventually([&] { return begun.exists(); }));
+  EXPECT_FALSE(future.ready());
+  EXPECT_FALSE(told.exists());
   future.cancel();
   const auto outcome = future.get();
   ASSERT_FALSE(outcome);
   EXPECT_EQ(outcome.error().ending, Ending::cancelled);
+  EXPECT_TRUE(eventually([&] { return told.exists(); }));
+}
+
+TEST_F(FleetCalls, AnInlineFunctionMayNotBlock) {
+  const auto block = function<std::vector<std::uint32_t>()>("block_inline");
+  const auto refused = static_cast<std::uint32_t>(ErrorCode::would_block);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(value_of(block.on(fleet_->node(0))().get()),
+              (std::vector<std::uint32_t>{refused, refused}));
+  }
 }
 
 TEST_F(FleetCalls, TravelAcrossAllNodesAndComeHome) {
@@ -126,6 +163,34 @@ TEST_F(FleetCalls, AFanOutBeyondTheLimitSaysSo) {
   ASSERT_FALSE(outcome);
   EXPECT_NE(outcome.error().message.find("4096 calls outstanding"), std::string::npos)
       << outcome.error().message;
+}
+
+// What a node says of the bundles it has.
+std::vector<trace::JsonValue> bundles_at(const Fleet& fleet, const NodeHandle& node) {
+  const auto text = fleet.status(node);
+  if (!text) return {};  // asked too often
+  return trace::JsonValue::parse(*text).value()["code"]["bundles"].items();
+}
+
+TEST_F(FleetCalls, CodeThatWasSpreadIsThereBeforeItsFirstCall) {
+  Fleet fleet = local(2);
+  const NodeHandle target = fleet.node(1);
+  ASSERT_TRUE(fleet.status(target));
+  ASSERT_TRUE(bundles_at(fleet, target).empty());
+  const auto spread = function<std::int32_t(std::uint64_t)>("spread_to");
+  EXPECT_EQ(value_of(spread.on(fleet.node(0))(target.id()).get()), 0);
+  std::vector<trace::JsonValue> bundles;
+  auto ask_at = std::chrono::steady_clock::now();
+  ASSERT_TRUE(eventually([&] {
+    if (std::chrono::steady_clock::now() < ask_at) return false;
+    ask_at += milliseconds(100);  // a node answers 16 times a second
+    bundles = bundles_at(fleet, target);
+    return !bundles.empty() && bundles[0]["state"].text() == "ready";
+  }));
+  ASSERT_EQ(bundles.size(), 1U);
+  EXPECT_EQ(bundles[0]["name"].text(), "kernels");
+  EXPECT_EQ(bundles[0]["calls"].count(), 0U);
+  EXPECT_EQ(value_of(function<Add>("add").on(target)(1, 2).get()), 3U);
 }
 
 TEST_F(FleetCalls, ContinueWithThenWhenAllAndCoAwait) {
@@ -162,6 +227,9 @@ TEST_F(FleetCalls, OneWayCallsRun) {
 TEST_F(FleetCalls, NamesAreSharedWithTheFleet) {
   ASSERT_TRUE(fleet_->put_name("graph", "at n2"));
   EXPECT_EQ(fleet_->find_name("graph").value(), "at n2");
+  const auto other = Fleet::join(fleet_->describe().at(1).addresses.at(0));
+  ASSERT_TRUE(other) << other.error().message;
+  EXPECT_TRUE(eventually([&] { return other->find_name("graph").value_or("") == "at n2"; }));
   EXPECT_EQ(fleet_->find_name("graf").error().code, ErrorCode::not_found);
 }
 
@@ -169,6 +237,9 @@ TEST_F(FleetCalls, AnUnknownNodeIsNamedWithThoseThereAre) {
   const auto found = fleet_->find("n7");
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().code, ErrorCode::not_found);
+  for (const char* name : {"'n7'", "n0", "n1", "n2"}) {
+    EXPECT_NE(found.error().message.find(name), std::string::npos) << found.error().message;
+  }
 }
 
 TEST_F(FleetCalls, BitcodeRunsAndCodeMadeByCodeRunsElsewhere) {
@@ -176,7 +247,11 @@ TEST_F(FleetCalls, BitcodeRunsAndCodeMadeByCodeRunsElsewhere) {
   const auto norm = bitcode.function<double(std::span<const double>)>("norm").value();
   const std::vector<double> samples{3, 4, 12};
   for (int i = 0; i < 3; ++i) EXPECT_EQ(value_of(norm.on(fleet_->node(1))(samples).get()), 13);
-  const auto thrown = bitcode.function<double(double)>("reciprocal").value().on(fleet_->node(1))(0);
+  const auto reciprocal = bitcode.function<double(double)>("reciprocal").value();
+  const auto thrown = reciprocal.on(fleet_->node(1))(0).get();
+  ASSERT_FALSE(thrown);
+  EXPECT_EQ(thrown.error().ending, Ending::app_error);
+  EXPECT_EQ(thrown.error().message, "zero has no reciprocal");
   const auto build = function<double(double, double, double)>("build_and_call");
   EXPECT_EQ(value_of(build.on(fleet_->node(0))(2, 1, 20).get()), 41);
 }

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <fstream>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -106,6 +107,43 @@ void hold(godwit::Here&, std::string_view file) {
   }
 }
 GODWIT_EXPORT(hold);
+
+// Leaves the file `begun`, and `told` once it has seen that its caller gave up; at the latest after
+// a minute it returns without.
+void report_cancel(godwit::Here& here, std::string_view begun, std::string_view told) {
+  std::ofstream(std::string(begun)).put('\n');
+  const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (std::chrono::steady_clock::now() < until) {
+    if (here.cancelled()) {
+      std::ofstream(std::string(told)).put('\n');
+      return;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+GODWIT_EXPORT(report_cancel);
+
+// Tries what an inline function may not, and returns why each failed.
+std::vector<std::uint32_t> block_inline(godwit::Here& here) {
+  std::vector<std::uint32_t> reasons;
+  try {
+    static_cast<void>(here.call<add_on_pool>(here.self(), 1U, 2U).get());
+    reasons.push_back(0);
+  } catch (const godwit::CallFailed& failure) {
+    reasons.push_back(failure.reason());
+  }
+  godwit::BuiltCode code;
+  reasons.push_back(static_cast<std::uint32_t>(
+      here.try_build({.ir = "", .function = "f", .signature = "() -> void"}, code)));
+  return reasons;
+}
+GODWIT_EXPORT(block_inline, inline_);
+
+// Sends this code to a node.
+std::int32_t spread_to(godwit::Here& here, std::uint64_t node) {
+  return here.spread(godwit::Node{node});
+}
+GODWIT_EXPORT(spread_to);
 
 godwit::Next<std::vector<std::uint64_t>> tour(godwit::Here& here, std::vector<std::uint64_t> seen,
                                               std::uint32_t hops) {
