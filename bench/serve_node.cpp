@@ -93,7 +93,8 @@ Status install(node::Runtime& runtime, const Bundle& bundle) {
   return fail(ErrorCode::internal, "the installed functions did not become ready");
 }
 
-Status serve(Installed installed, std::int64_t spin_us, LoadTimes& times) {
+Status serve(Installed installed, std::int64_t spin_us, LocalTransport transport,
+             LoadTimes& times) {
   trace::Log log = trace::Log::silent();
   GODWIT_TRY(auto made, code::RuntimeDirectory::create(node::runtime_base()));
   const auto directory = std::make_shared<const code::RuntimeDirectory>(std::move(made));
@@ -121,7 +122,9 @@ Status serve(Installed installed, std::int64_t spin_us, LoadTimes& times) {
                                          store);
   };
   GODWIT_TRY(const auto runtime, node::Runtime::create(std::move(options), log));
-  GODWIT_CHECK(runtime->listen({node::node_address(directory->path(), "bench")}));
+  GODWIT_CHECK(runtime->listen({transport == LocalTransport::tcp
+                                    ? "tcp:127.0.0.1:0"
+                                    : node::node_address(directory->path(), "bench")}));
   GODWIT_CHECK(runtime->start());
   if (installed == Installed::echo) {
     GODWIT_TRY(const Bundle bundle, open_bundle("bench_echo.gdw"));
@@ -138,11 +141,12 @@ Status serve(Installed installed, std::int64_t spin_us, LoadTimes& times) {
 }  // namespace
 
 int serve_node(int argc, char** argv) {
-  if (argc != 4) return EXIT_FAILURE;
+  if (argc != 5) return EXIT_FAILURE;
   void* shared = ::mmap(nullptr, sizeof(LoadTimes), PROT_READ | PROT_WRITE, MAP_SHARED, 3, 0);
   if (shared == MAP_FAILED) return EXIT_FAILURE;
-  const Status served = serve(static_cast<Installed>(std::atoi(argv[2])), std::atoll(argv[3]),
-                              *static_cast<LoadTimes*>(shared));
+  const Status served =
+      serve(static_cast<Installed>(std::atoi(argv[2])), std::atoll(argv[3]),
+            static_cast<LocalTransport>(std::atoi(argv[4])), *static_cast<LoadTimes*>(shared));
   if (served) return EXIT_SUCCESS;
   fmt::print(stderr, "godwit-bench: {}\n", served.error().message);
   return EXIT_FAILURE;

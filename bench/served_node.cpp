@@ -88,7 +88,8 @@ Result<ServedNode> ServedNode::start(const Options& options) {
   run_on_core(options.core);
   GODWIT_TRY(node.pid_, spawn_self({"godwit-bench", kServeCommand,
                                     std::to_string(static_cast<int>(options.installed)),
-                                    std::to_string(options.spin_us)},
+                                    std::to_string(options.spin_us),
+                                    std::to_string(static_cast<int>(options.transport))},
                                    input[0].get(), output[1].get(), memory.get()));
   node.alive_ = std::move(input[1]);
   output[1].reset();

@@ -12,6 +12,7 @@
 
 #include "fabric/fd.hpp"
 #include "godwit/error.hpp"
+#include "godwit/fleet.hpp"
 
 namespace godwit::bench {
 
@@ -35,6 +36,7 @@ class ServedNode {
  public:
   struct Options {
     Installed installed = Installed::nothing;
+    LocalTransport transport = LocalTransport::shm;
     std::int64_t spin_us = 50;
     int core = -1;
   };

@@ -119,6 +119,9 @@ class Cold {
     GODWIT_CHECK(
         first_in_process(Installed::compiler, "first bitcode of a process, preloaded", 6'000));
     GODWIT_CHECK(first_in_process(Installed::nothing, "first bitcode of a process", 25'000));
+    GODWIT_CHECK(over_tcp(Installed::nothing, *native_, "first call of native code, tcp"));
+    GODWIT_CHECK(
+        over_tcp(Installed::compiler, *bitcode_, "first call of bitcode, warm compiler, tcp"));
     GODWIT_CHECK(undisturbed());
     table_.notes.push_back(
         "send: from the call until loading begins, without verify. verify: hashing manifest and "
@@ -134,8 +137,10 @@ class Cold {
   static constexpr Target::Options kUnpinned{
       .spin_us = kDefaultSpinUs, .client_core = -1, .node_core = -1};
   // Neither side is pinned: loading has threads of its own. The link is up when this returns.
-  [[nodiscard]] Result<Pair> connect(Installed installed) const {
-    GODWIT_TRY(ServedNode node, ServedNode::start({.installed = installed}));
+  [[nodiscard]] Result<Pair> connect(Installed installed,
+                                     LocalTransport transport = LocalTransport::shm) const {
+    GODWIT_TRY(ServedNode node,
+               ServedNode::start({.installed = installed, .transport = transport}));
     GODWIT_TRY(Target target, Target::join(node.address(), kUnpinned));
     GODWIT_TRY(const auto echo, echo_->function<Echo>("echo"));
     GODWIT_CHECK(check(echo.on(target.node())(Block{}).get()));
@@ -192,6 +197,18 @@ class Cold {
       GODWIT_CHECK(calls.call_one(pair.target, pair.node));
     }
     table_.rows.push_back(calls.row(std::move(name), goal_us));
+    return {};
+  }
+
+  // As over shared memory, but for the way: each call waits for what the node still optimises.
+  Status over_tcp(Installed installed, const Bundle& bundle, std::string name) {
+    GODWIT_TRY(const Pair pair, connect(installed, LocalTransport::tcp));
+    FirstCalls calls(bundle);
+    for (std::size_t i = 0; i < wanted_ / 2; ++i) {
+      GODWIT_CHECK(calls.call_one(pair.target, pair.node));
+      GODWIT_CHECK(wait_until_optimised(pair.node.last_load()));
+    }
+    table_.rows.push_back(calls.row(std::move(name)));
     return {};
   }
 

@@ -1,15 +1,73 @@
-// Every message body a peer can send, and the first words of a link, as arbitrary bytes.
+// What a peer says before and besides calls, read by pure functions: handshake frames, hellos,
+// offers of large bodies, and the variable parts of call messages. What those messages do to an
+// engine is engine_fuzzer's.
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
 
+#include "fabric/ucx/offer.hpp"
+#include "trust/handshake.hpp"
+#include "trust/handshake_frames.hpp"
 #include "wire/call.hpp"
 #include "wire/hello.hpp"
 
+namespace {
+
+using namespace godwit;
+
+void require(bool condition) {
+  if (!condition) std::abort();
+}
+
+// What was understood can be said again, and is understood the same.
+void read_handshake_frames(Bytes bytes) {
+  if (const auto offer = trust::decode_offer(bytes)) {
+    const std::string said = encode(*offer);
+    const auto again = trust::decode_offer(bytes_of(said));
+    require(again && again->features == offer->features && again->nonce == offer->nonce);
+  }
+  if (const auto challenge = trust::decode_challenge(bytes)) {
+    require(encode(*challenge) == text_of(bytes));
+  }
+  if (const auto proof = trust::decode_proof(bytes)) {
+    require(trust::encode_proof(*proof) == text_of(bytes));
+  }
+  if (const auto answer = trust::decode_answer(bytes)) {
+    require(trust::encode_answer(*answer) == text_of(bytes));
+  }
+}
+
+// Neither side may take a stranger's frame for the last one, and both may be asked again.
+void shake_hands(Bytes bytes) {
+  auto server = trust::Handshake::as_server({});
+  static_cast<void>(server.receive(bytes));
+  auto client = trust::Handshake::as_client({}, "hello");
+  static_cast<void>(client.offer());
+  const auto step = client.receive(bytes);
+  require(!step || step->next == trust::Handshake::Next::send);
+}
+
+void read_call_parts(Bytes bytes) {
+  static_cast<void>(wire::parse_call_extensions(bytes));
+  static_cast<void>(wire::parse_need_code(bytes));
+  static_cast<void>(wire::parse_code(bytes));
+  std::uint32_t aux = 0;
+  if (bytes.size() < sizeof aux) return;
+  std::memcpy(&aux, bytes.data(), sizeof aux);
+  const wire::OutcomeWord word = wire::unpack_outcome(aux);
+  require(word.ending <= Ending::rejected);
+  require(wire::pack(wire::unpack_outcome(wire::pack(word))) == wire::pack(word));
+}
+
+}  // namespace
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const godwit::Bytes bytes(reinterpret_cast<const std::byte*>(data), size);
-  static_cast<void>(godwit::wire::parse_call_extensions(bytes));
-  static_cast<void>(godwit::wire::parse_need_code(bytes));
-  static_cast<void>(godwit::wire::parse_code(bytes));
-  static_cast<void>(godwit::wire::parse_peer_hello(godwit::text_of(bytes)));
+  const Bytes bytes = std::as_bytes(std::span(data, size));
+  read_handshake_frames(bytes);
+  shake_hands(bytes);
+  read_call_parts(bytes);
+  static_cast<void>(wire::parse_peer_hello(text_of(bytes)));
+  if (const auto offer = fabric::ucx::parse_offer(bytes)) require(offer->size != 0);
   return 0;
 }

@@ -8,17 +8,11 @@
 #include <cstring>
 #include <utility>
 
+#include "fabric/ucx/offer.hpp"
 #include "fabric/ucx/transport.hpp"
 
 namespace godwit::fabric::ucx {
 namespace {
-
-// The body of an offer.
-struct Offer {
-  std::uint64_t size = 0;
-  std::uint64_t stream = 0;
-};
-static_assert(sizeof(Offer) == 16);
 
 template <class Bodies>
 auto find_stream(Bodies& bodies, std::uint64_t stream) {
@@ -59,23 +53,18 @@ Sent UcxTransport::offer(Link& link, const wire::Header& header, std::span<const
 ucs_status_t UcxTransport::on_offer(void* transport, const void* header, std::size_t header_size,
                                     void* data, std::size_t size, const ucp_am_recv_param_t*) {
   auto& self = *static_cast<UcxTransport*>(transport);
-  Offer offered;
-  if (size != sizeof offered) {
-    ++self.counters_.malformed;
-    return UCS_OK;
-  }
-  std::memcpy(&offered, data, sizeof offered);
-  if (offered.size == 0 || offered.stream == 0) {
+  const auto offered = parse_offer({static_cast<const std::byte*>(data), size});
+  if (!offered) {
     ++self.counters_.malformed;
     return UCS_OK;
   }
   InboundCell* const cell = self.admit(header, header_size);
   if (cell == nullptr) return UCS_OK;
   cell->control = false;
-  cell->size = offered.size;
-  cell->stream = offered.stream;
+  cell->size = offered->size;
+  cell->stream = offered->stream;
   cell->begun = 0;
-  if (offered.size <= self.options_.inbound_budget_bytes &&
+  if (offered->size <= self.options_.inbound_budget_bytes &&
       self.waiting_bodies_.size() < self.options_.max_waiting_bodies) {
     cell->body = InboundCell::Body::offered;
     self.waiting_bodies_.push(cell);
