@@ -98,7 +98,7 @@ void Reactor::assert_owner() const noexcept {
 
 Status Reactor::add(Transport& transport) {
   assert_owner();
-  if (transport.wake_fd() >= 0) GODWIT_CHECK(watches_.add(transport.wake_fd(), EPOLLIN, nullptr));
+  if (transport.wake_fd() >= 0) GODWIT_CHECK(watch_to_wake(transport.wake_fd()));
   transports_.push_back(&transport);
   return {};
 }
@@ -115,6 +115,11 @@ Status Reactor::watch(int fd, std::uint32_t events, FdHandler& handler) {
     return fail(ErrorCode::invalid_argument, "descriptor {}: one-shot events get lost on a sleeper",
                 fd);
   return watches_.add(fd, events, &handler);
+}
+
+Status Reactor::watch_to_wake(int fd) {
+  assert_owner();
+  return watches_.add(fd, EPOLLIN, nullptr);
 }
 
 Status Reactor::rewatch(int fd, std::uint32_t events) {

@@ -90,6 +90,8 @@ class Reactor final : public Scheduler {
   // altogether, and is refused.
   [[nodiscard]] Status watch(int fd, std::uint32_t events, FdHandler& handler);
   [[nodiscard]] Status rewatch(int fd, std::uint32_t events);
+  // The owner's: input only ends a sleep. It counts as no work, since there may be none behind it.
+  [[nodiscard]] Status watch_to_wake(int fd);
   void unwatch(int fd);
 
   // Scheduler. post() and the offloads from any thread, the rest by the owner. The queues are not

@@ -1,7 +1,5 @@
 #include "fabric/ucx/transport.hpp"
 
-#include <sys/epoll.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -126,8 +124,7 @@ bool UcxTransport::prepare_to_sleep() {
 }
 
 bool UcxTransport::watch_worker() {
-  if (!watches_worker_)
-    watches_worker_ = reactor_.watch(worker_->wake_fd(), EPOLLIN, wake_up_).has_value();
+  if (!watches_worker_) watches_worker_ = reactor_.watch_to_wake(worker_->wake_fd()).has_value();
   return watches_worker_;
 }
 

@@ -184,9 +184,6 @@ class UcxTransport final : public Transport, private UcxLinkOwner {
   // Every message that arrives passes through whatever watches UCX's descriptor, and pays for it,
   // also when nobody sleeps: a process that keeps busy stops watching.
   static constexpr std::uint32_t kBusyPolls = 64;
-  struct WakeUp final : FdHandler {
-    void on_fd(std::uint32_t) override {}  // being awake is all
-  };
   [[nodiscard]] bool watch_worker();
   void unwatch_worker();
 
@@ -213,7 +210,6 @@ class UcxTransport final : public Transport, private UcxLinkOwner {
   const bool sends_bodies_itself_;  // over the control sockets; else by UCX's rendezvous
   std::unique_ptr<Worker> worker_;
   IdleBackoff backoff_;
-  WakeUp wake_up_;
   bool watches_worker_ = false;
   std::uint32_t busy_polls_ = 0;  // since the last sleep
   UcxCounters counters_;
