@@ -172,7 +172,8 @@ void add_up(CLI::App& root, Invocation& invocation) {
       ->type_name("NAME");
   command.add_option("--key-file", options->key_file, "Use this fleet key (`godwit key new`)")
       ->type_name("FILE");
-  command.add_flag("--tcp", options->tcp, "Nodes talk to each other over TCP on loopback, not shared memory");
+  command.add_flag("--tcp", options->tcp,
+                   "Nodes talk to each other over TCP on loopback, not shared memory");
   add_json_flag(command, invocation);
   command.callback([&invocation, options] {
     invocation.takes_words = true;
