@@ -1,4 +1,4 @@
-// Whether AddressSanitizer watches, and how to tell it what may not be touched.
+// Whether a sanitizer watches, and how to tell AddressSanitizer what may not be touched.
 #pragma once
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -17,3 +17,14 @@
 #define GODWIT_POISON(data, size) ((void)(data), (void)(size))
 #define GODWIT_UNPOISON(data, size) ((void)(data), (void)(size))
 #endif
+
+namespace godwit {
+
+// Their allocators keep freed memory, and everything takes its time.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kSanitized = true;
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
+}  // namespace godwit

@@ -51,9 +51,6 @@ Result<void*> open_plugin() {
 // Where the system looks for a library without a path, as far as that is written down anywhere.
 std::vector<std::string> system_directories() {
   std::vector<std::string> directories{"/usr/local/lib", "/usr/lib", "/lib"};
-#ifdef GODWIT_LIBRARY_DIRECTORY
-  directories.emplace_back(GODWIT_LIBRARY_DIRECTORY);
-#endif
   const char* extra = std::getenv("LD_LIBRARY_PATH");  // NOLINT(concurrency-mt-unsafe)
   std::istringstream paths(extra == nullptr ? "" : extra);
   for (std::string path; std::getline(paths, path, ':');) directories.push_back(path);

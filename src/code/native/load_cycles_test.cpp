@@ -4,16 +4,11 @@
 #include <thread>
 #include <vector>
 
+#include "base/sanitizers.hpp"
 #include "code/native/native_for_test.hpp"
 
 namespace godwit::code {
 namespace {
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;  // their allocators keep freed memory
-#else
-constexpr bool kSanitized = false;
-#endif
 
 std::size_t resident_kib() {
   std::ifstream status("/proc/self/status");

@@ -2,17 +2,12 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/sanitizers.hpp"
 #include "code/jit/jit_fixture.hpp"
 #include "code/store/store_for_test.hpp"
 
 namespace godwit::code {
 namespace {
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;  // their allocators keep freed memory
-#else
-constexpr bool kSanitized = false;
-#endif
 
 Bundle bitcode_bundle(const std::string& name, const std::string& entry, bool stateful) {
   BundleBuilder builder(name);
