@@ -92,6 +92,37 @@ enum {
   GODWIT_CALL_ONE_WAY = 1 /* no outcome is kept; call() returns 0 on success */
 };
 
+/* --- Regions: memory that nodes expose (docs/regions.md) --- */
+
+/* Which element lies where. An element's position is its index, or for GODWIT_SHARD_HASHED a
+ * permutation of the indices below `capacity`; positions are dealt out to the shards in turn,
+ * `chunk` in a row. godwit/sharding.hpp is the arithmetic. */
+typedef struct godwit_shard_map {
+  uint64_t capacity; /* elements there is room for, in all shards together */
+  uint64_t chunk;    /* not 0 */
+  uint32_t shards;   /* not 0 */
+  uint32_t kind;     /* GODWIT_SHARD_... */
+} godwit_shard_map;
+
+enum { GODWIT_SHARD_IN_ORDER = 0, GODWIT_SHARD_HASHED = 1 };
+
+/* A region as this node sees it. What it points at is valid until the entry returns. */
+typedef struct godwit_region_v1 {
+  uint32_t size;         /* sizeof this struct; set by the caller */
+  uint32_t element_size; /* in bytes */
+  uint64_t id;
+  uint64_t elements; /* of the whole region; at most map.capacity */
+  godwit_shard_map map;
+  const uint64_t* nodes; /* the home of each shard; 0: lost with its node */
+  uint32_t shard;        /* this node's own, or GODWIT_NO_SHARD */
+  uint32_t rights;       /* GODWIT_REGION_... */
+  void* data;            /* this node's shard; null without one */
+  uint64_t data_elements;
+} godwit_region_v1;
+
+enum { GODWIT_NO_SHARD = 0xFFFFFFFFU };
+enum { GODWIT_REGION_READ = 1, GODWIT_REGION_WRITE = 2 };
+
 /* Verbs return 0 on success and a godwit::ErrorCode otherwise, unless they say otherwise; after a
  * failure last_error() explains it. A verb marked [blocks] fails with would_block in a function
  * exported as inline. All may be called from any thread of the call, until the entry returns. */
@@ -134,6 +165,19 @@ typedef struct godwit_here_v1 {
 
   /* The explanation of this thread's last failed verb; never null. Valid until the next verb. */
   const char* (*last_error)(const struct godwit_here_v1* here);
+
+  /* The region of that name. Errors: not_found. */
+  int32_t (*find_region)(const struct godwit_here_v1* here, const char* name, size_t name_size,
+                         uint64_t* id);
+  /* Fills in *view. `type` is the element's type string, or null for any; `rights` are those the
+   * caller needs. Errors: not_found, type_mismatch, permission, node_lost (this node had a shard in
+   * an earlier life; what was in it is gone). */
+  int32_t (*region)(const struct godwit_here_v1* here, uint64_t id, const char* type,
+                    size_t type_size, uint32_t rights, godwit_region_v1* view);
+  /* [blocks] Makes this node's part of a region what the descriptor says: creates it, makes it
+   * larger, seals or drops it. Errors: bad_format, invalid_argument, already_exists,
+   * resource_exhausted, io. */
+  int32_t (*apply_region)(const struct godwit_here_v1* here, const void* descriptor, size_t size);
 } godwit_here_v1;
 
 typedef int32_t (*godwit_entry)(const godwit_here_v1* here, const void* args, size_t args_size,
