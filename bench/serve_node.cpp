@@ -96,7 +96,7 @@ Status install(node::Runtime& runtime, const Bundle& bundle) {
 Status serve(Installed installed, std::int64_t spin_us, LocalTransport transport,
              LoadTimes& times) {
   trace::Log log = trace::Log::silent();
-  GODWIT_TRY(auto made, code::RuntimeDirectory::create(node::runtime_base()));
+  GODWIT_TRY(auto made, node::make_runtime_directory());
   const auto directory = std::make_shared<const code::RuntimeDirectory>(std::move(made));
   code::NativeLoader native(directory);
   node::LazyJit jit({}, log);  // no disk cache: what is unseen stays unseen

@@ -149,7 +149,7 @@ class Cold {
 
   // The floor is the dynamic linker, asked for the same code in this process.
   Status native() {
-    GODWIT_TRY(auto made, code::RuntimeDirectory::create(node::runtime_base()));
+    GODWIT_TRY(auto made, node::make_runtime_directory());
     code::NativeLoader loader(std::make_shared<const code::RuntimeDirectory>(std::move(made)));
     const code::SliceInfo& slice = native_->code().slices().front();
     GODWIT_TRY(const Pair pair, connect(Installed::nothing));

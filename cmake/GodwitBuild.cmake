@@ -64,6 +64,13 @@ if(GODWIT_BUILD_TESTS AND NOT TARGET core_tests)
   add_custom_target(core_tests)
 endif()
 
+# Tells ThreadSanitizer, in every program of ours that it watches, what it cannot see of UCX.
+function(godwit_sanitizer_defaults program)
+  if(GODWIT_SANITIZE MATCHES "thread")
+    target_sources(${program} PRIVATE ${PROJECT_SOURCE_DIR}/src/base/tsan_defaults.cpp)
+  endif()
+endfunction()
+
 # TIMEOUT is per test case, in seconds. Tests whose name begins or ends with "Long", or whose suite's
 # name ends so, run in `./dev test --long` only. PROPERTIES are passed on to every case. NO_SANITIZE keeps a core layer's test out of the
 # sanitizer runs; CORE puts another one in.
@@ -79,9 +86,7 @@ function(godwit_test)
     math(EXPR TEST_TIMEOUT "${TEST_TIMEOUT} * 5")  # everything takes its time there
   endif()
   add_executable(${TEST_NAME}_test ${TEST_SOURCES})
-  if(GODWIT_SANITIZE MATCHES "thread")
-    target_sources(${TEST_NAME}_test PRIVATE ${PROJECT_SOURCE_DIR}/src/base/tsan_defaults.cpp)
-  endif()
+  godwit_sanitizer_defaults(${TEST_NAME}_test)
   target_link_libraries(${TEST_NAME}_test PRIVATE ${TEST_DEPENDS} GTest::gmock GTest::gtest_main)
   string(REGEX REPLACE "_.*" "" layer ${TEST_NAME})
   if(TEST_CORE OR (layer IN_LIST GODWIT_CORE_LAYERS AND NOT TEST_NO_SANITIZE))

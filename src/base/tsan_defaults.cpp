@@ -1,4 +1,5 @@
-// What ThreadSanitizer should know about libraries it has not instrumented, for every test.
+// What ThreadSanitizer should know about libraries it has not instrumented, for every program it
+// watches.
 //
 // UCX unlocks mutexes of its own in destructors that run after it has destroyed them, which nothing
 // of ours can change; locks inside UCX are invisible, so what they order looks like races.

@@ -40,7 +40,7 @@ std::size_t count_lines(const std::vector<std::string>& lines, const std::string
 }
 
 TEST(FleetStatus, AFunctionPastItsDeadlineIsOverdueUntilItReturns) {
-  const auto directory = code::RuntimeDirectory::create(runtime_base()).value();
+  const auto directory = make_runtime_directory().value();
   std::mutex mutex;
   std::vector<std::string> lines;
   const auto logged = [&](const std::string& text) {

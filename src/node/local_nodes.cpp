@@ -45,7 +45,7 @@ bool reap(pid_t pid, milliseconds at_most) {
 Result<std::unique_ptr<LocalNodes>> LocalNodes::start(std::size_t count, Options options) {
   GODWIT_TRY(const std::filesystem::path executable, find_executable(options.executable));
   options.executable = executable.string();
-  GODWIT_TRY(code::RuntimeDirectory directory, code::RuntimeDirectory::create(runtime_base()));
+  GODWIT_TRY(code::RuntimeDirectory directory, make_runtime_directory());
   std::unique_ptr<LocalNodes> nodes(new LocalNodes(std::move(directory), std::move(options)));
   for (std::size_t i = 0; i < count; ++i) {
     Child child;

@@ -63,9 +63,9 @@ class Node::Code {
  public:
   static Result<std::unique_ptr<Code>> create(const Settings& settings, trace::Log& log) {
     auto code = std::make_unique<Code>();
-    const std::filesystem::path base =
-        settings.runtime_dir.empty() ? runtime_base() : std::filesystem::path(settings.runtime_dir);
-    auto directory = code::RuntimeDirectory::create(base);
+    auto directory = settings.runtime_dir.empty()
+                         ? make_runtime_directory()
+                         : code::RuntimeDirectory::create(settings.runtime_dir);
     if (!directory) {
       return fail(directory.error().code, "runtime_dir: {}", directory.error().message);
     }

@@ -7,7 +7,6 @@
 #include <system_error>
 
 #include "base/fail.hpp"
-#include "code/native/runtime_directory.hpp"
 
 namespace godwit::node {
 namespace fs = std::filesystem;
@@ -28,6 +27,12 @@ bool is_executable(const fs::path& path) {
 fs::path runtime_base() {
   if (const std::string own = environment("GODWIT_RUNTIME_DIR"); !own.empty()) return own;
   return code::default_runtime_base() / ("godwit-" + std::to_string(::getuid()));
+}
+
+Result<code::RuntimeDirectory> make_runtime_directory() {
+  using Then = code::RuntimeDirectory::EmptyBase;
+  const bool named = !environment("GODWIT_RUNTIME_DIR").empty();
+  return code::RuntimeDirectory::create(runtime_base(), named ? Then::keep : Then::remove);
 }
 
 fs::path fleet_directory(std::string_view fleet) {

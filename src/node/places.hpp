@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "code/native/runtime_directory.hpp"
 #include "godwit/error.hpp"
 
 namespace godwit::node {
@@ -13,6 +14,9 @@ namespace godwit::node {
 // $GODWIT_RUNTIME_DIR, else a directory of this user's in $XDG_RUNTIME_DIR or the system's
 // directory for temporary files. Not created here.
 [[nodiscard]] std::filesystem::path runtime_base();
+// A directory for this process there, made now. The base goes with the last one in it, unless the
+// user named it.
+[[nodiscard]] Result<code::RuntimeDirectory> make_runtime_directory();
 // Of the fleet that `godwit up` starts under that name: <runtime base>/fleets/<name>.
 [[nodiscard]] std::filesystem::path fleet_directory(std::string_view fleet = "default");
 // "shm:<directory>/<node>.sock"; every node of a local fleet listens there.

@@ -13,7 +13,7 @@ namespace {
 
 TEST(WarmPath, AllocatesNothingOnEitherSide) {
   if (!counts_allocations) GTEST_SKIP() << "a sanitizer has replaced operator new";
-  const auto directory = code::RuntimeDirectory::create(runtime_base()).value();
+  const auto directory = make_runtime_directory().value();
   trace::Log log = trace::Log::silent();
   Settings settings;
   settings.name = "warm";

@@ -72,6 +72,18 @@ tl::unexpected<Error> fail_create(const fs::path& path, int error_number) {
               path.string(), errno_text(error_number));
 }
 
+// Makes the base too, again if its last owner takes it away in between.
+Status make_inside(const fs::path& base, const fs::path& path) {
+  while (true) {
+    std::error_code error;
+    if (base.has_parent_path()) fs::create_directories(base.parent_path(), error);
+    if (error) return fail_create(base, error.value());
+    if (::mkdir(base.c_str(), 0700) != 0 && errno != EEXIST) return fail_create(base, errno);
+    if (::mkdir(path.c_str(), 0700) == 0) return {};
+    if (errno != ENOENT) return fail_create(path, errno);
+  }
+}
+
 }  // namespace
 
 fs::path default_runtime_base() {
@@ -85,22 +97,19 @@ fs::path default_runtime_base() {
   return error ? fs::path("/tmp") : temporary;
 }
 
-Result<RuntimeDirectory> RuntimeDirectory::create(const fs::path& base) {
-  std::error_code error;
-  fs::create_directories(base, error);
-  if (error) return fail_create(base, error.value());
+Result<RuntimeDirectory> RuntimeDirectory::create(const fs::path& base, EmptyBase then) {
+  const std::string suffix = fmt::format("{}-{}", ::getpid(), to_hex(random_node_id().value));
+  const fs::path unlocked = base / (std::string(kUnlockedPrefix) + suffix);
+  const fs::path path = base / (std::string(kPrefix) + suffix);
+  GODWIT_CHECK(make_inside(base, unlocked));
   if (!allows_execution(base)) {
+    ::rmdir(unlocked.c_str());
     return fail(ErrorCode::permission,
                 "the runtime directory '{}' cannot hold code: its file system is mounted noexec; "
                 "choose another place for it",
                 base.string());
   }
   purge(base);
-
-  const std::string suffix = fmt::format("{}-{}", ::getpid(), to_hex(random_node_id().value));
-  const fs::path unlocked = base / (std::string(kUnlockedPrefix) + suffix);
-  const fs::path path = base / (std::string(kPrefix) + suffix);
-  if (::mkdir(unlocked.c_str(), 0700) != 0) return fail_create(path, errno);
   const int fd = ::open(unlocked.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0 || ::flock(fd, LOCK_EX | LOCK_NB) != 0 ||
       ::rename(unlocked.c_str(), path.c_str()) != 0) {
@@ -109,7 +118,7 @@ Result<RuntimeDirectory> RuntimeDirectory::create(const fs::path& base) {
     ::rmdir(unlocked.c_str());
     return fail_create(path, error_number);
   }
-  return RuntimeDirectory(path, fd);
+  return RuntimeDirectory(path, fd, then);
 }
 
 RuntimeDirectory::~RuntimeDirectory() {
@@ -117,6 +126,7 @@ RuntimeDirectory::~RuntimeDirectory() {
   std::error_code ignored;
   fs::remove_all(path_, ignored);
   ::close(lock_fd_);
+  if (then_ == EmptyBase::remove) ::rmdir(path_.parent_path().c_str());  // unless others use it
 }
 
 }  // namespace godwit::code

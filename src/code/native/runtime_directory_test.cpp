@@ -7,9 +7,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace godwit::code {
@@ -49,6 +51,41 @@ TEST_F(RuntimeDirectories, OwnersOfOneBaseDoNotDisturbEachOther) {
   ASSERT_TRUE(second);
   EXPECT_NE(first->path(), second->path());
   EXPECT_TRUE(fs::exists(first->path())) << "the second owner purged the first one's directory";
+}
+
+TEST_F(RuntimeDirectories, TheLastOwnerTakesTheBaseAwayIfToldTo) {
+  const fs::path base = base_ / "deeper";
+  using enum RuntimeDirectory::EmptyBase;
+  {
+    const auto first = RuntimeDirectory::create(base, remove);
+    {
+      const auto second = RuntimeDirectory::create(base, remove);
+    }
+    ASSERT_TRUE(first);
+    EXPECT_TRUE(fs::exists(first->path())) << "the second owner took more than its own";
+  }
+  EXPECT_FALSE(fs::exists(base));
+  {
+    const auto third = RuntimeDirectory::create(base, keep);
+  }
+  EXPECT_TRUE(fs::exists(base));
+}
+
+// Owners that come and go at the same time: each finds a base, though others take it away.
+TEST_F(RuntimeDirectories, ABaseThatGoesAwayIsMadeAgain) {
+  const fs::path base = base_ / "deeper";
+  std::atomic<int> failures{0};
+  std::vector<std::thread> owners;
+  for (int i = 0; i < 4; ++i) {
+    owners.emplace_back([&] {
+      for (int round = 0; round < 50; ++round) {
+        if (!RuntimeDirectory::create(base, RuntimeDirectory::EmptyBase::remove)) ++failures;
+      }
+    });
+  }
+  for (std::thread& owner : owners) owner.join();
+  EXPECT_EQ(failures, 0);
+  EXPECT_FALSE(fs::exists(base));
 }
 
 TEST_F(RuntimeDirectories, WhatAKilledOwnerLeftIsPurged) {
