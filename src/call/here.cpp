@@ -132,6 +132,15 @@ void child_ended(OutgoingCall& call) {
   call.done.notify_all();
 }
 
+void one_way_ended(OutgoingCall& call) {
+  OneWayCalls::release(static_cast<OneWayCalls*>(call.user));
+}
+
+// With the context's mutex held.
+std::size_t outstanding(const CallContext& context) {
+  return context.children_alive + (context.one_way != nullptr ? context.one_way->outstanding() : 0);
+}
+
 void abandon(CallContext& context, OutgoingCall& child) {
   if (child.done.load(std::memory_order_acquire) == 0) {
     OutgoingPool::add_reference(child);
@@ -156,7 +165,7 @@ std::int32_t call(const godwit_here_v1* here, std::uint64_t node,
 
   const std::lock_guard lock(context.mutex);
   const std::uint32_t limit = context.engine->options().max_fan_out;
-  if (context.children_alive >= limit) {
+  if (outstanding(context) >= limit) {
     return failed(ErrorCode::fan_out_limit,
                   fmt::format("this function has {} calls outstanding, the limit", limit));
   }
@@ -181,8 +190,12 @@ std::int32_t call(const godwit_here_v1* here, std::uint64_t node,
     context.children.push_back(child);
     ++context.children_alive;
     *handle = context.children.size();
-  } else if (handle != nullptr) {
-    *handle = 0;
+  } else {
+    if (context.one_way == nullptr) context.one_way = new OneWayCalls;
+    context.one_way->add();
+    child->user = context.one_way;
+    child->on_end = &one_way_ended;
+    if (handle != nullptr) *handle = 0;
   }
   context.engine->post(child->start_post);
   return 0;
@@ -298,6 +311,7 @@ void CallContext::prepare(Engine& owner, const code::Bundle& code, Time until, D
 }
 
 void CallContext::finish() {
+  if (one_way != nullptr) OneWayCalls::release(std::exchange(one_way, nullptr));
   if (children.empty()) return;
   for (OutgoingCall* child : children) {
     if (child != nullptr) abandon(*this, *child);
