@@ -23,7 +23,7 @@ Engine::Engine(Scheduler& scheduler, Dialer& dialer, FunctionTable& functions, c
       next_intake_id_(mix64(next_sequence_)),
       clock_origin_(scheduler.now()),
       cycle_origin_(cycles()),
-      nodes_(std::make_shared<NodeList>()),
+      nodes_(std::make_shared<const std::vector<VisibleNode>>()),
       self_(std::make_shared<Engine*>(this)) {
   if (store_ != nullptr) store_->set_events(this);
 }
@@ -71,12 +71,12 @@ void Engine::shut_down() {
   }
 }
 
-void Engine::set_nodes(std::shared_ptr<const NodeList> nodes) {
+void Engine::set_nodes(VisibleNodes nodes) {
   const std::lock_guard lock(nodes_mutex_);
   nodes_ = std::move(nodes);
 }
 
-std::shared_ptr<const NodeList> Engine::nodes() const {
+VisibleNodes Engine::nodes() const {
   const std::lock_guard lock(nodes_mutex_);
   return nodes_;
 }

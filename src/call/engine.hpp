@@ -21,76 +21,23 @@
 
 #include "base/list.hpp"
 #include "base/scheduler.hpp"
+#include "call/builder.hpp"
 #include "call/code_holders.hpp"
 #include "call/code_wanted.hpp"
+#include "call/dialer.hpp"
+#include "call/engine_observer.hpp"
 #include "call/executor.hpp"
 #include "call/incoming.hpp"
 #include "call/link_state.hpp"
 #include "call/outgoing.hpp"
 #include "call/port.hpp"
 #include "call/status.hpp"
+#include "call/visible_nodes.hpp"
 #include "code/store/store.hpp"
 #include "wire/call.hpp"
 #include "wire/hello.hpp"
 
 namespace godwit::call {
-
-// Finds a way to a node. Implemented by node/ over the fleet's directory.
-class Dialer {
- public:
-  struct Dialled {
-    Port* port = nullptr;
-    LinkId link;
-  };
-  virtual ~Dialer() = default;
-  // Starts a link to the node's attempt-th address, counted from 0. not_found: there are no more.
-  [[nodiscard]] virtual Result<Dialled> dial(NodeId node, unsigned attempt) = 0;
-};
-
-// Told about things that happen, by the owning thread; for the fleet, the log and the tests.
-class EngineObserver {
- public:
-  virtual ~EngineObserver() = default;
-  virtual void on_peer_up(NodeId /*node*/, const wire::PeerHello& /*hello*/) {}
-  virtual void on_peer_down(NodeId /*node*/, const Error& /*why*/) {}
-  // No link to the node could be made.
-  virtual void on_unreachable(NodeId /*node*/, const Error& /*why*/) {}
-  // A link that the engine did not dial, and that never came up, is gone.
-  virtual void on_stray_down(LinkId /*link*/, const Error& /*why*/) {}
-  // A message of a kind the engine does not handle itself (the fleet's table).
-  virtual void on_other(NodeId /*from*/, const wire::Header& /*header*/, Bytes /*body*/) {}
-  // An inline function kept the polling thread for longer than it should.
-  virtual void on_overrun(const code::Bundle& /*bundle*/, std::uint32_t /*function*/,
-                          Duration /*took*/) {}
-  // A function on the executor still runs although its deadline has passed; noticed within a
-  // second. Once for each such call, and once more when it ends.
-  virtual void on_overdue(const OverdueFunction& /*function*/) {}
-  virtual void on_overdue_ended(const OverdueFunction& /*function*/) {}
-  // Somebody asks for the status: each adds fields of its own to the object that is being written,
-  // the status itself and its counters.
-  virtual void on_status(trace::Json& /*status*/) {}
-  virtual void on_status_counters(trace::Json& /*counters*/) {}
-  virtual void on_warning(const std::string& /*text*/) {}
-  // Mobile code logs. Any thread.
-  virtual void on_log(int /*level*/, const std::string& /*bundle*/, std::string_view /*text*/) {}
-};
-
-// Makes bundles on this node, out of IR. Thread-safe; may take long.
-class Builder {
- public:
-  virtual ~Builder() = default;
-  [[nodiscard]] virtual Result<code::Bundle> build(Bytes ir, std::string_view function,
-                                                   std::string_view signature) = 0;
-};
-
-// The fleet's nodes as mobile code sees them, in order of their names. Immutable.
-struct NodeList {
-  struct Entry {
-    NodeId id;
-    std::string name;
-  };
-  std::vector<Entry> nodes;
-};
 
 class Engine final : public code::StoreEvents {
  public:
@@ -140,8 +87,8 @@ class Engine final : public code::StoreEvents {
   void shut_down();
 
   // --- What mobile code sees. Any thread. ---
-  void set_nodes(std::shared_ptr<const NodeList> nodes);
-  [[nodiscard]] std::shared_ptr<const NodeList> nodes() const;
+  void set_nodes(VisibleNodes nodes);
+  [[nodiscard]] VisibleNodes nodes() const;
   void set_builder(Builder* builder) { builder_ = builder; }
   [[nodiscard]] Builder* builder() const { return builder_; }
   [[nodiscard]] EngineObserver& observer() { return observer_; }
@@ -365,7 +312,7 @@ class Engine final : public code::StoreEvents {
   Inbox<Posted> inbox_;
   bool shut_down_ = false;
   mutable std::mutex nodes_mutex_;
-  std::shared_ptr<const NodeList> nodes_;
+  VisibleNodes nodes_;
   Builder* builder_ = nullptr;
   bool sweep_armed_ = false;
   bool idle_check_armed_ = false;

@@ -29,17 +29,17 @@ std::uint64_t self(const godwit_here_v1* here) {
 }
 
 std::size_t nodes(const godwit_here_v1* here, std::uint64_t* ids, std::size_t capacity) {
-  const auto list = context_of(here).engine->nodes();
-  const std::size_t count = std::min(capacity, list->nodes.size());
-  for (std::size_t i = 0; i < count; ++i) ids[i] = list->nodes[i].id.value;
-  return list->nodes.size();
+  const VisibleNodes list = context_of(here).engine->nodes();
+  const std::size_t count = std::min(capacity, list->size());
+  for (std::size_t i = 0; i < count; ++i) ids[i] = (*list)[i].id.value;
+  return list->size();
 }
 
 std::uint64_t find_node(const godwit_here_v1* here, const char* name, std::size_t size) {
-  const auto list = context_of(here).engine->nodes();
+  const VisibleNodes list = context_of(here).engine->nodes();
   const std::string_view wanted(name, size);
-  for (const NodeList::Entry& entry : list->nodes) {
-    if (entry.name == wanted) return entry.id.value;
+  for (const VisibleNode& node : *list) {
+    if (node.name == wanted) return node.id.value;
   }
   return 0;
 }
