@@ -83,6 +83,10 @@ class Engine final : public code::StoreEvents {
   void start(OutgoingCall& call);
   // Ends a call early, as `cancelled`, and tells its node. A call that has ended is left alone.
   void cancel(OutgoingCall& call);
+  // The two from any thread: soon, and at most once each for a call. The engine holds a reference
+  // until then. A call whose cancel() came first (see OutgoingCall::cancelling) ends as it starts.
+  void start_later(OutgoingCall& call);
+  void cancel_later(OutgoingCall& call);
   // Ends every call and forgets every link; nothing can be started afterwards.
   void shut_down();
 

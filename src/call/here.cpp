@@ -115,18 +115,6 @@ Result<Buffer> gather(const godwit_bytes* parts, std::size_t count) {
   return all;
 }
 
-void deliver_start(Engine& engine, Posted& posted) {
-  auto& call = *static_cast<OutgoingCall*>(posted.owner);
-  engine.start(call);
-  OutgoingPool::release(call);  // the reference the post held
-}
-
-void deliver_cancel(Engine& engine, Posted& posted) {
-  auto& call = *static_cast<OutgoingCall*>(posted.owner);
-  engine.cancel(call);
-  OutgoingPool::release(call);
-}
-
 void child_ended(OutgoingCall& call) {
   call.done.store(1, std::memory_order_release);
   call.done.notify_all();
@@ -142,12 +130,7 @@ std::size_t outstanding(const CallContext& context) {
 }
 
 void abandon(CallContext& context, OutgoingCall& child) {
-  if (child.done.load(std::memory_order_acquire) == 0) {
-    OutgoingPool::add_reference(child);
-    child.cancel_post.owner = &child;
-    child.cancel_post.deliver = &deliver_cancel;
-    context.engine->post(child.cancel_post);
-  }
+  if (child.done.load(std::memory_order_acquire) == 0) context.engine->cancel_later(child);
   OutgoingPool::release(child);
 }
 
@@ -181,23 +164,21 @@ std::int32_t call(const godwit_here_v1* here, std::uint64_t node,
   child->has_travel = true;
   child->travel = {};
   child->travel.hops_left = context.travel.hops_left - 1;
-  child->on_end = &child_ended;
-  child->start_post.owner = child;
-  child->start_post.deliver = &deliver_start;
-  const bool one_way = (flags & GODWIT_CALL_ONE_WAY) != 0;
-  if (!one_way) {
-    OutgoingPool::add_reference(*child);  // the handle's
-    context.children.push_back(child);
-    ++context.children_alive;
-    *handle = context.children.size();
-  } else {
+  if ((flags & GODWIT_CALL_ONE_WAY) != 0) {
     if (context.one_way == nullptr) context.one_way = new OneWayCalls;
     context.one_way->add();
     child->user = context.one_way;
     child->on_end = &one_way_ended;
     if (handle != nullptr) *handle = 0;
+    context.engine->start_later(*child);
+    OutgoingPool::release(*child);
+    return 0;
   }
-  context.engine->post(child->start_post);
+  child->on_end = &child_ended;
+  context.children.push_back(child);  // and our reference with it
+  ++context.children_alive;
+  *handle = context.children.size();
+  context.engine->start_later(*child);
   return 0;
 }
 

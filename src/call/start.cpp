@@ -46,6 +46,30 @@ void Engine::start(OutgoingCall& call) {
   }
 }
 
+void Engine::start_later(OutgoingCall& call) {
+  OutgoingPool::add_reference(call);
+  call.start_post.owner = &call;
+  call.start_post.deliver = [](Engine& engine, Posted& posted) {
+    auto& posted_call = *static_cast<OutgoingCall*>(posted.owner);
+    engine.start(posted_call);
+    // A cancel that found the reactor free has overtaken this.
+    if (posted_call.cancelling.load(std::memory_order_relaxed)) engine.cancel(posted_call);
+    OutgoingPool::release(posted_call);
+  };
+  post(call.start_post);
+}
+
+void Engine::cancel_later(OutgoingCall& call) {
+  OutgoingPool::add_reference(call);
+  call.cancel_post.owner = &call;
+  call.cancel_post.deliver = [](Engine& engine, Posted& posted) {
+    auto& posted_call = *static_cast<OutgoingCall*>(posted.owner);
+    engine.cancel(posted_call);
+    OutgoingPool::release(posted_call);
+  };
+  post(call.cancel_post);
+}
+
 void Engine::wait_for_link(Peer& peer, OutgoingCall& call) {
   call.time_left = {};  // from here on time passes
   if (peer.waiting.size() >= options_.max_waiting) {
