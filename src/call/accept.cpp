@@ -46,7 +46,7 @@ void Engine::on_call(LinkState& link, fabric::Message& message) {
   }
   const Bytes arguments = body.subspan(header.extension_size);
   if (slot != nullptr && slot->is_inline() && aligned(arguments)) [[likely]] {
-    run_inline(link, header, *slot, arguments, named.travel ? &*named.travel : nullptr);
+    run_inline(link, header, *slot, arguments, named.travel);
     return;
   }
   accept_slowly(link, message, named, slot);
@@ -73,17 +73,9 @@ void Engine::accept_slowly(LinkState& link, fabric::Message& message,
 
   IncomingCall& call = incoming_pool_.acquire();
   call.state = IncomingCall::State::parked;
-  call.link = &link;
-  call.caller = link.peer->id;
-  call.caller_id = header.id;
-  call.deadline = scheduler_.now() + std::chrono::milliseconds(header.aux);
   call.body = std::move(body);
   call.arguments = call.body.view().subspan(header.extension_size);
-  call.travel = named.travel.value_or(wire::TravelExtension{});
-  call.travels = named.travel && named.travel->intake_node != 0;
-  if (!named.travel) call.travel.hops_left = options_.max_hops;
-  link.incoming.push_back(call);
-  ++link.incoming_count;
+  take_in(call, link, header, named.travel);
   if (slot != nullptr) {
     begin(call, *slot);
     return;
@@ -91,6 +83,19 @@ void Engine::accept_slowly(LinkState& link, fabric::Message& message,
   call.bundle_id = named.code->bundle;
   call.function = named.code->function;
   park(call);
+}
+
+// From here on the call is outstanding on its link.
+void Engine::take_in(IncomingCall& call, LinkState& link, const wire::Header& header,
+                     const std::optional<wire::TravelExtension>& travel) {
+  call.link = &link;
+  call.caller = link.peer->id;
+  call.caller_id = header.id;
+  call.deadline = scheduler_.now() + std::chrono::milliseconds(header.aux);
+  call.travel = travel.value_or(wire::TravelExtension{.hops_left = options_.max_hops});
+  call.travels = call.travel.intake_node != 0;
+  link.incoming.push_back(call);
+  ++link.incoming_count;
 }
 
 void Engine::park(IncomingCall& call) {
@@ -173,21 +178,18 @@ void Engine::on_cancel(LinkState& link, const wire::Header& header, Bytes body) 
       if (call.caller_id == header.id) found = &call;
     });
   } else {  // a travelling call, named by its intake
-    if (body.size() != 2 * sizeof(std::uint64_t)) return;
-    std::array<std::uint64_t, 2> intake;
-    std::memcpy(intake.data(), body.data(), body.size());
+    wire::IntakeId intake;
+    if (body.size() != sizeof intake) return;
+    std::memcpy(&intake, body.data(), body.size());
     for (const auto& port : ports_) {
       for (const auto& [id, state] : port->links_) {
         state->incoming.for_each([&](IncomingCall& call) {
-          if (call.travels && call.travel.intake_node == intake[0] &&
-              call.travel.intake_call == intake[1]) {
-            found = &call;
-          }
+          if (call.travels && call.travel.intake() == intake) found = &call;
         });
       }
     }
     if (found == nullptr) {
-      const NodeId next = follow_trail(intake[0], intake[1]);
+      const NodeId next = trail_.follow(intake);
       if (next) send_or_dial(next, wire::Kind::cancel, body);
       return;
     }

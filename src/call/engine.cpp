@@ -20,6 +20,7 @@ Engine::Engine(Scheduler& scheduler, Dialer& dialer, FunctionTable& functions, c
       options_(std::move(options)),
       next_sequence_(mix64(options_.self.value ^ mix64(options_.epoch.value)) >> 22),
       wheel_(scheduler.now()),
+      inline_call_(&incoming_pool_.acquire()),
       next_intake_id_(mix64(next_sequence_)),
       clock_origin_(scheduler.now()),
       cycle_origin_(cycles()),

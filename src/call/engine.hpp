@@ -32,6 +32,7 @@
 #include "call/outgoing.hpp"
 #include "call/port.hpp"
 #include "call/status.hpp"
+#include "call/trail.hpp"
 #include "call/visible_nodes.hpp"
 #include "code/store/store.hpp"
 #include "wire/call.hpp"
@@ -125,7 +126,8 @@ class Engine final : public code::StoreEvents {
   [[nodiscard]] std::size_t links_up() const;
   [[nodiscard]] std::size_t peers_known() const { return peers_.size(); }
   [[nodiscard]] std::size_t calls_outstanding() const { return wheel_.size(); }
-  [[nodiscard]] std::size_t calls_inside() const { return incoming_pool_.in_use(); }
+  // Taken and not finished; without the record that stands by for inline functions.
+  [[nodiscard]] std::size_t calls_inside() const { return incoming_pool_.in_use() - 1; }
 
  private:
   friend class Port;
@@ -175,6 +177,8 @@ class Engine final : public code::StoreEvents {
   void on_call(LinkState& link, fabric::Message& message);
   void accept_slowly(LinkState& link, fabric::Message& message, const wire::CallExtensions& named,
                      code::FunctionSlot* slot);
+  void take_in(IncomingCall& call, LinkState& link, const wire::Header& header,
+               const std::optional<wire::TravelExtension>& travel);
   void park(IncomingCall& call);
   void begin(IncomingCall& call, code::FunctionSlot& slot);
   void on_cancel(LinkState& link, const wire::Header& header, Bytes body);
@@ -183,7 +187,7 @@ class Engine final : public code::StoreEvents {
 
   // run.cpp
   void run_inline(LinkState& link, const wire::Header& header, code::FunctionSlot& slot,
-                  Bytes arguments, const wire::TravelExtension* travel);
+                  Bytes arguments, const std::optional<wire::TravelExtension>& travel);
   static void run_on_executor(Executor::Job& job);
   static void deliver_finished(Engine& engine, Posted& posted);
   void finished(IncomingCall& call);
@@ -233,8 +237,6 @@ class Engine final : public code::StoreEvents {
                         Buffer kept);
   void on_hop_ended(LinkState& link, fabric::Message& message);
   static void hop_ended(OutgoingCall& call);
-  void leave_trail(const wire::TravelExtension& travel, NodeId next);
-  [[nodiscard]] NodeId follow_trail(std::uint64_t intake_node, std::uint64_t intake_call) const;
 
   // status.cpp
   void on_ask_status(LinkState& link, const wire::Header& header);
@@ -261,12 +263,6 @@ class Engine final : public code::StoreEvents {
     LinkState* link = nullptr;
   };
   void let_go(Kept& kept);
-  // Where travelling calls went from here, so that a cancel can follow; the oldest are forgotten.
-  struct Crumb {
-    std::uint64_t intake_node = 0, intake_call = 0;
-    NodeId next;
-  };
-  static constexpr std::size_t kTrail = 1024;
 
   Scheduler& scheduler_;
   Dialer& dialer_;
@@ -292,6 +288,7 @@ class Engine final : public code::StoreEvents {
   TimerId wheel_timer_;
 
   IncomingPool incoming_pool_;
+  IncomingCall* inline_call_;                        // stands by for functions that run at once
   IntrusiveList<IncomingCall, RunningTag> running_;  // submitted to the executor
   std::unordered_map<ContentId, Parked> parked_;
   std::unordered_map<std::uint64_t, Question> questions_;
@@ -300,14 +297,10 @@ class Engine final : public code::StoreEvents {
   CodeHolders holders_;
   std::unordered_map<std::uint64_t, IncomingCall*> travelling_;  // by intake id
   std::uint64_t next_intake_id_;
-  std::array<Crumb, kTrail> trail_{};
-  std::size_t trail_next_ = 0;
+  Trail trail_;
 
   std::unordered_map<std::uint64_t, Kept> kept_;  // by send tag
   std::uint64_t next_tag_ = 1;
-
-  CallContext inline_context_;
-  ReplyBuffer inline_reply_;
 
   // Where real time and the cycle counter stood when the engine was made.
   Time clock_origin_;

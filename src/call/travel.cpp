@@ -20,7 +20,7 @@ void Engine::travel_on(IncomingCall& call) {
   --travel.hops_left;
   if (call.travels) {
     const Time deadline = call.deadline;
-    leave_trail(travel, continuation.node);
+    trail_.leave(travel.intake(), continuation.node);
     if (call.link != nullptr) {
       wire::Header moved;
       moved.kind = wire::Kind::hop_moved;
@@ -176,21 +176,8 @@ void Engine::cancel_travelling(IncomingCall& call) {
     cancel(hop);
     return;
   }
-  const std::array<std::uint64_t, 2> intake{options_.self.value, call.intake_id};
+  const wire::IntakeId intake{options_.self.value, call.intake_id};
   send_or_dial(call.whereabouts, wire::Kind::cancel, bytes_of_value(intake));
-}
-
-void Engine::leave_trail(const wire::TravelExtension& travel, NodeId next) {
-  trail_[trail_next_] = {travel.intake_node, travel.intake_call, next};
-  trail_next_ = (trail_next_ + 1) % kTrail;
-}
-
-NodeId Engine::follow_trail(std::uint64_t intake_node, std::uint64_t intake_call) const {
-  for (std::size_t i = 1; i <= kTrail; ++i) {
-    const Crumb& crumb = trail_[(trail_next_ + kTrail - i) % kTrail];
-    if (crumb.intake_node == intake_node && crumb.intake_call == intake_call) return crumb.next;
-  }
-  return {};
 }
 
 }  // namespace godwit::call
