@@ -115,23 +115,21 @@ void Engine::park(IncomingCall& call) {
     answer(call, {Ending::rejected, false, error.code}, bytes_of(error.message), {});
     return;
   }
-  parked_[call.bundle_id].calls.push_back(call);
-  arm_sweep();
-  if (residence == nullptr) want_code(call.bundle_id);
+  search_.park(call);
+  if (residence == nullptr) search_.want(call.bundle_id);
+}
+
+void Engine::end_parked(IncomingCall& call, Ending ending, const Error& why) {
+  answer(call, {ending, false, why.code}, bytes_of(why.message), {});
 }
 
 // The store has loaded a bundle, or failed to.
 void Engine::on_code(const ContentId& bundle, const Status& status) {
   if (!status) {
-    fail_parked(bundle, status.error());
+    search_.give_up(bundle, status.error());
     return;
   }
-  const auto it = parked_.find(bundle);
-  if (it == parked_.end()) return;
-  IntrusiveList<IncomingCall, ParkedTag> ready;
-  while (!it->second.calls.empty()) ready.push_back(it->second.calls.pop_front());
-  parked_.erase(it);
-  while (!ready.empty()) park(ready.pop_front());
+  for (IncomingCall* call : search_.take(bundle)) park(*call);
 }
 
 void Engine::begin(IncomingCall& call, code::FunctionSlot& slot) {

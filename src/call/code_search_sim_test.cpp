@@ -19,7 +19,7 @@ SimFleet::Shape forgetful() {
   return shape;
 }
 
-class CodeSearch : public testing::Test {
+class CodeInAFleet : public testing::Test {
  protected:
   SimProcess& client(SimFleet& fleet) { return *fleet.at(fleet.client_process(0)); }
   SimProcess& node(SimFleet& fleet, std::size_t index) {
@@ -39,7 +39,7 @@ class CodeSearch : public testing::Test {
   }
 };
 
-TEST_F(CodeSearch, ACallerThatForgotTheCodeRefersToANodeItGaveItTo) {
+TEST_F(CodeInAFleet, ACallerThatForgotTheCodeRefersToANodeItGaveItTo) {
   SimFleet fleet(3, {}, forgetful());
   forget_the_code(fleet);
   const Record& record = run(fleet, 1, 0);
@@ -49,7 +49,7 @@ TEST_F(CodeSearch, ACallerThatForgotTheCodeRefersToANodeItGaveItTo) {
   EXPECT_EQ(node(fleet, 0).engine->stats().code_sent, 1U);
 }
 
-TEST_F(CodeSearch, CodeThatNobodyHasAnyMoreEndsTheCallWithWords) {
+TEST_F(CodeInAFleet, CodeThatNobodyHasAnyMoreEndsTheCallWithWords) {
   SimFleet fleet(3, {}, forgetful());
   forget_the_code(fleet);
   ASSERT_TRUE(node(fleet, 0).store->evict(fleet.bundle(0).id()));
@@ -61,7 +61,7 @@ TEST_F(CodeSearch, CodeThatNobodyHasAnyMoreEndsTheCallWithWords) {
       << record.text;
 }
 
-TEST_F(CodeSearch, ANodeThatIsGoneIsNotWaitedFor) {
+TEST_F(CodeInAFleet, ANodeThatIsGoneIsNotWaitedFor) {
   SimFleet fleet(3, {}, forgetful());
   forget_the_code(fleet);
   fleet.world().crash(fleet.node_process(0));
@@ -72,7 +72,7 @@ TEST_F(CodeSearch, ANodeThatIsGoneIsNotWaitedFor) {
   EXPECT_LT(fleet.world().now() - before, seconds(1));
 }
 
-TEST_F(CodeSearch, ANodeThatDiesWhileItIsAskedIsNotWaitedFor) {
+TEST_F(CodeInAFleet, ANodeThatDiesWhileItIsAskedIsNotWaitedFor) {
   SimFleet fleet(3, {}, forgetful());
   forget_the_code(fleet);
   fleet.world().set_slow(fleet.node_process(0), milliseconds(200));
@@ -85,7 +85,7 @@ TEST_F(CodeSearch, ANodeThatDiesWhileItIsAskedIsNotWaitedFor) {
 }
 
 // The intake alone can reach the client that has the code.
-TEST_F(CodeSearch, TheIntakeOfATravellingCallFetchesTheCodeFromItsOrigin) {
+TEST_F(CodeInAFleet, TheIntakeOfATravellingCallFetchesTheCodeFromItsOrigin) {
   SimFleet::Shape shape;
   shape.nodes = 2;
   shape.clients = 1;
@@ -112,7 +112,7 @@ void call_by_name(RawPeer& peer, const ContentId& bundle) {
   peer.send(header, bytes_of_value(code));
 }
 
-TEST_F(CodeSearch, WhoNeverAnswersDoesNotKeepTheCallsOfOthersWaiting) {
+TEST_F(CodeInAFleet, WhoNeverAnswersDoesNotKeepTheCallsOfOthersWaiting) {
   SimFleet fleet(7, {}, {});
   RawPeer silent(fleet);
   ASSERT_TRUE(fleet.world().run_until([&] { return silent.up; }, seconds(5)));
@@ -126,7 +126,7 @@ TEST_F(CodeSearch, WhoNeverAnswersDoesNotKeepTheCallsOfOthersWaiting) {
   EXPECT_EQ(silent.last.kind, wire::Kind::reply) << "its own call has run, too";
 }
 
-TEST_F(CodeSearch, AReferralToNobodyEndsTheCall) {
+TEST_F(CodeInAFleet, AReferralToNobodyEndsTheCall) {
   SimFleet fleet(8, {}, {});
   RawPeer liar(fleet);
   ASSERT_TRUE(fleet.world().run_until([&] { return liar.up; }, seconds(5)));
@@ -148,7 +148,7 @@ TEST_F(CodeSearch, AReferralToNobodyEndsTheCall) {
 }
 
 // Two nodes that each think the other has the code must not keep asking.
-TEST_F(CodeSearch, ReferralsInACircleEnd) {
+TEST_F(CodeInAFleet, ReferralsInACircleEnd) {
   SimFleet fleet(3, {}, forgetful());
   forget_the_code(fleet);
   EXPECT_EQ(run(fleet, 1, 0).outcome.ending, Ending::ok);
@@ -156,7 +156,7 @@ TEST_F(CodeSearch, ReferralsInACircleEnd) {
   for (std::size_t i = 0; i < 3; ++i) node(fleet, i).store->evict(fleet.bundle(0).id());
   const Record& record = run(fleet, 3, 0);
   EXPECT_EQ(record.outcome.reason, ErrorCode::unknown_code) << record.text;
-  EXPECT_LE(node(fleet, 3).engine->stats().need_code_sent, Parked::kMaxAsked + 1);
+  EXPECT_LE(node(fleet, 3).engine->stats().need_code_sent, CodeSearch::kMaxAsked + 1);
 }
 
 }  // namespace

@@ -2,10 +2,11 @@
 //
 // Both ends are here, since a node is both: it makes calls (start, cancel) and takes them (accept,
 // run, answer), asks for code and gives it. The verbs live in one file each: links.cpp, start.cpp,
-// reply.cpp, accept.cpp, run.cpp, code_search.cpp, code_exchange.cpp, travel.cpp, farewell.cpp;
-// here.cpp is the door of mobile code, status.cpp what the engine says of itself.
+// reply.cpp, accept.cpp, run.cpp, code_exchange.cpp, travel.cpp, farewell.cpp; here.cpp is the door
+// of mobile code, status.cpp what the engine says of itself. Whom to ask for code, and which calls
+// wait for it, is CodeSearch's business.
 //
-// Threads: everything is called by the scheduler's owning thread, except post().
+// Threads: everything is called by the scheduler's owning thread, except what says "any thread".
 #pragma once
 
 #include <array>
@@ -23,7 +24,7 @@
 #include "base/scheduler.hpp"
 #include "call/builder.hpp"
 #include "call/code_holders.hpp"
-#include "call/code_wanted.hpp"
+#include "call/code_search.hpp"
 #include "call/dialer.hpp"
 #include "call/engine_observer.hpp"
 #include "call/executor.hpp"
@@ -40,7 +41,7 @@
 
 namespace godwit::call {
 
-class Engine final : public code::StoreEvents {
+class Engine final : public code::StoreEvents, private CodeSearchHost {
  public:
   struct Options {
     NodeId self;
@@ -140,6 +141,7 @@ class Engine final : public code::StoreEvents {
   void dial(Peer& peer);
   void dial_failed(Peer& peer, const Error& why);
   void fail_waiting(Peer& peer);
+  [[nodiscard]] LinkState* link_to(NodeId node) override;
   void lose_sent(LinkState& link, const Error& why);
   void lose_incoming(LinkState& link);
 
@@ -149,16 +151,17 @@ class Engine final : public code::StoreEvents {
   bool forget_strangers();
   void leave(LinkState& link);
   void farewell(LinkState& link);
+  void eased(LinkState& link) override;
   void on_bye(LinkState& link, const wire::Header& header);
 
   // start.cpp
-  void drain_inbox();
   void wait_for_link(Peer& peer, OutgoingCall& call);
   void pump(Peer& peer);
   void send_call(LinkState& link, OutgoingCall& call);
   void send_named(LinkState& link, OutgoingCall& call, wire::Header header);
   void send_parts(LinkState& link, OutgoingCall& call, const wire::Header& header,
                   std::span<const Bytes> parts, Buffer kept_extension);
+  bool tell_node_to_stop(OutgoingCall& call);
   void arm_deadlines();
   void deadlines_due();
 
@@ -166,7 +169,6 @@ class Engine final : public code::StoreEvents {
   void on_message(LinkState& link, fabric::Message& message);
   void dispatch(LinkState& link, fabric::Message& message);
   void on_reply(LinkState& link, fabric::Message& message);
-  void on_hop_moved(LinkState& link, const wire::Header& header, Bytes body);
   void end(OutgoingCall& call, wire::OutcomeWord outcome, Bytes text);
   void finish_call(OutgoingCall& call);
   void hurry_transport(OutgoingCall& call);
@@ -182,7 +184,7 @@ class Engine final : public code::StoreEvents {
   void park(IncomingCall& call);
   void begin(IncomingCall& call, code::FunctionSlot& slot);
   void on_cancel(LinkState& link, const wire::Header& header, Bytes body);
-  void cancel_travelling(IncomingCall& call);
+  void end_parked(IncomingCall& call, Ending ending, const Error& why) override;
   void on_code(const ContentId& bundle, const Status& status) override;
 
   // run.cpp
@@ -197,22 +199,8 @@ class Engine final : public code::StoreEvents {
   void release(IncomingCall& call);
   void note_overrun(const code::FunctionSlot& slot, std::uint64_t cycles);
 
-  // code_search.cpp
-  void want_code(ContentId bundle);
-  void seek_code(const ContentId& bundle);
-  [[nodiscard]] std::optional<CodeSource> next_source(Parked& parked);
-  void ask(Question question);
-  void send_question(std::uint64_t id, Question& question, LinkState& link);
-  void send_questions_for(Peer& peer, LinkState& link);
-  std::optional<Question> take_question(std::uint64_t id);
-  void question_failed(std::uint64_t id, const Error& why);
-  void lose_questions(const LinkState& link, const Error& why);
-  void lose_questions_for(const Peer& peer, const Error& why);
-  void sweep_questions(Time now);
-  void fail_parked(const ContentId& bundle, const Error& error);
-  [[nodiscard]] wire::CodeTarget own_target() const;
-
   // code_exchange.cpp
+  void send_question(LinkState& link, std::uint64_t id, const Question& question) override;
   void on_need_code(LinkState& link, const wire::Header& header, Bytes body);
   void give_code(LinkState& link, std::uint64_t question, const code::Bundle& bundle, Bytes slice);
   void refuse_code(LinkState& link, std::uint64_t question, const ContentId& bundle,
@@ -220,11 +208,10 @@ class Engine final : public code::StoreEvents {
   [[nodiscard]] bool relay_question(LinkState& asker, std::uint64_t question,
                                     const wire::NeedCode& need);
   void relay_code(const Question& question, Buffer code);
-  void relay_refusal(const Question& question, const Error& why, NodeId referral);
+  void refuse_relayed(const Question& question, const Error& why, NodeId referral) override;
   [[nodiscard]] NodeId referral_for(const ContentId& bundle, const LinkState& asker);
   void on_have_code(LinkState& link, Bytes body);
   void on_code_message(LinkState& link, fabric::Message& message);
-  void on_refusal(std::uint64_t id, const wire::CodeView& refusal);
   void check_code(std::uint64_t id, const ContentId& bundle, Buffer body);
   void code_arrived(const ContentId& bundle, std::uint64_t question, Result<code::Bundle> code);
   [[nodiscard]] code::Bundle bundle_for(const ContentId& id);
@@ -235,8 +222,12 @@ class Engine final : public code::StoreEvents {
                 const wire::TravelExtension& travel);
   void answer_travelled(const wire::TravelExtension& travel, wire::OutcomeWord outcome, Bytes body,
                         Buffer kept);
+  void on_hop_moved(LinkState& link, const wire::Header& header, Bytes body);
   void on_hop_ended(LinkState& link, fabric::Message& message);
+  void send_hop_moved(IncomingCall& call, Bytes next);
   static void hop_ended(OutgoingCall& call);
+  void cancel_travelling(IncomingCall& call);
+  [[nodiscard]] LinkState* origin_link(std::uint64_t intake_call) override;
 
   // status.cpp
   void on_ask_status(LinkState& link, const wire::Header& header);
@@ -244,10 +235,12 @@ class Engine final : public code::StoreEvents {
   void overdue_ended(IncomingCall& call);
   [[nodiscard]] OverdueFunction describe(const IncomingCall& call, Time now) const;
 
-  // Parked, travelling and running calls have no timer each; a sweep now and then ends the overdue
-  // ones, or tells of those that cannot be ended.
+  // Travelling and running calls have no timer each; a sweep now and then ends those whose deadline
+  // has passed, or tells of those that cannot be ended.
   void arm_sweep();
   void sweep();
+
+  void drain_inbox();
 
   // Sends, keeping `kept` alive for as long as the transport borrows the body.
   void send_message(LinkState& link, const wire::Header& header, std::span<const Bytes> parts,
@@ -290,10 +283,7 @@ class Engine final : public code::StoreEvents {
   IncomingPool incoming_pool_;
   IncomingCall* inline_call_;                        // stands by for functions that run at once
   IntrusiveList<IncomingCall, RunningTag> running_;  // submitted to the executor
-  std::unordered_map<ContentId, Parked> parked_;
-  std::unordered_map<std::uint64_t, Question> questions_;
-  std::uint64_t next_question_ = 1;
-  std::size_t relays_ = 0;  // of the questions, those for others
+  CodeSearch search_;
   CodeHolders holders_;
   std::unordered_map<std::uint64_t, IncomingCall*> travelling_;  // by intake id
   std::uint64_t next_intake_id_;

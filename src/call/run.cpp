@@ -147,13 +147,7 @@ void Engine::answer(IncomingCall& call, wire::OutcomeWord outcome, Bytes body, B
   if (call.travels) {
     const wire::TravelExtension travel = call.travel;
     answer_travelled(travel, outcome, body, std::move(kept));
-    if (call.link != nullptr) {
-      wire::Header moved;
-      moved.kind = wire::Kind::hop_moved;
-      moved.id = call.caller_id;
-      moved.subject = call.token;
-      send_message(*call.link, moved, {}, {}, nullptr);
-    }
+    send_hop_moved(call, {});
   } else if (call.link != nullptr) {
     send_reply(*call.link, call.caller_id, call.token, outcome, body, std::move(kept));
   }
@@ -172,11 +166,7 @@ void Engine::send_reply(LinkState& link, std::uint64_t caller_id, std::uint64_t 
 }
 
 void Engine::release(IncomingCall& call) {
-  if (static_cast<ListHook<ParkedTag>&>(call).linked()) {
-    const auto it = parked_.find(call.bundle_id);
-    it->second.calls.remove(call);
-    if (it->second.calls.empty()) parked_.erase(it);
-  }
+  search_.remove(call);
   LinkState* link = call.link;
   if (link != nullptr) {
     link->incoming.remove(call);

@@ -21,14 +21,7 @@ void Engine::travel_on(IncomingCall& call) {
   if (call.travels) {
     const Time deadline = call.deadline;
     trail_.leave(travel.intake(), continuation.node);
-    if (call.link != nullptr) {
-      wire::Header moved;
-      moved.kind = wire::Kind::hop_moved;
-      moved.id = call.caller_id;
-      moved.subject = call.token;
-      const Bytes next = bytes_of_value(continuation.node.value);
-      send_message(*call.link, moved, {&next, 1}, {}, nullptr);
-    }
+    send_hop_moved(call, bytes_of_value(continuation.node.value));
     release(call);
     send_hop(nullptr, continuation, deadline, travel);
     return;
@@ -72,6 +65,14 @@ void Engine::send_hop(IncomingCall* intake, const Continuation& continuation, Ti
   OutgoingPool::release(*hop);
 }
 
+// Gives the credit of a hop back; `next` is where the call went from here, or nothing.
+void Engine::send_hop_moved(IncomingCall& call, Bytes next) {
+  if (call.link == nullptr) return;
+  const wire::Header header{
+      .kind = wire::Kind::hop_moved, .id = call.caller_id, .subject = call.token};
+  send_message(*call.link, header, {&next, 1}, {}, nullptr);
+}
+
 // The hop was taken over (ok), or is known to have gone no further.
 void Engine::hop_ended(OutgoingCall& hop) {
   auto& engine = *static_cast<Engine*>(hop.user);
@@ -90,11 +91,7 @@ void Engine::on_hop_moved(LinkState& link, const wire::Header& header, Bytes bod
     ++stats_.late_replies;
     return;
   }
-  if (header.subject != 0 && hop->link == &link) {
-    const FunctionRef& function = *hop->function;
-    if (function.index >= link.tokens.size()) link.tokens.resize(function.index + 16, 0);
-    link.tokens[function.index] = header.subject;
-  }
+  if (header.subject != 0 && hop->link == &link) link.set_token(*hop->function, header.subject);
   if (body.size() == sizeof(std::uint64_t) && hop->travel.intake_node == options_.self.value) {
     const auto it = travelling_.find(hop->travel.intake_call);
     if (it != travelling_.end()) {
@@ -166,6 +163,11 @@ void Engine::on_hop_ended(LinkState& /*link*/, fabric::Message& message) {
   Buffer body = message.take_body();
   const Bytes view = body.view();
   answer(call, wire::unpack_outcome(header.aux), view, std::move(body));
+}
+
+LinkState* Engine::origin_link(std::uint64_t intake_call) {
+  const auto it = travelling_.find(intake_call);
+  return it != travelling_.end() ? it->second->link : nullptr;
 }
 
 void Engine::cancel_travelling(IncomingCall& call) {
