@@ -126,6 +126,24 @@ TEST_F(CodeInAFleet, WhoNeverAnswersDoesNotKeepTheCallsOfOthersWaiting) {
   EXPECT_EQ(silent.last.kind, wire::Kind::reply) << "its own call has run, too";
 }
 
+TEST_F(CodeInAFleet, ALinkThatBreaksWhileTheCodeIsLoadedEndsNoCallOfOthers) {
+  fabric::sim::Options slow;
+  slow.load_delay = {seconds(1), seconds(1)};
+  SimFleet fleet(7, slow, {});
+  RawPeer silent(fleet);
+  ASSERT_TRUE(fleet.world().run_until([&] { return silent.up; }, seconds(5)));
+  const ContentId bundle = fleet.bundle(0).id();
+  call_by_name(silent, bundle);
+  ASSERT_TRUE(fleet.world().run_until([&] { return silent.answers == 1; }, seconds(5)));
+  Record& record = fleet.call(fleet.client_process(0), fleet.node(0), 0, work, 0, seconds(30));
+  ASSERT_TRUE(fleet.world().run_until(
+      [&] { return node(fleet, 0).store->residence(bundle) != nullptr; }, seconds(10)));
+  ASSERT_EQ(record.ended, 0U) << "it is being loaded";
+  ASSERT_EQ(fleet.world().break_links(silent.id, fleet.node_process(0)), 1U);
+  ASSERT_TRUE(fleet.world().run_until([&] { return record.ended == 1; }, seconds(5)));
+  EXPECT_EQ(record.outcome.ending, Ending::ok) << record.text;
+}
+
 TEST_F(CodeInAFleet, AReferralToNobodyEndsTheCall) {
   SimFleet fleet(8, {}, {});
   RawPeer liar(fleet);

@@ -142,6 +142,7 @@ void Engine::lose_incoming(LinkState& link) {
     }
   });
   link.incoming_count = 0;
+  // Whoever was asked last may be gone; but code that has come and is being loaded needs nobody.
   for (const ContentId& bundle : orphaned) {
     if (store_->residence(bundle) == nullptr) search_.want(bundle);
   }
