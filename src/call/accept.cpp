@@ -46,7 +46,7 @@ void Engine::on_call(LinkState& link, fabric::Message& message) {
   }
   const Bytes arguments = body.subspan(header.extension_size);
   if (slot != nullptr && slot->is_inline() && aligned(arguments)) [[likely]] {
-    run_inline(link, header, *slot, arguments, named.travel ? &*named.travel : nullptr);
+    run_inline(link, header, *slot, arguments, named.travel);
     return;
   }
   accept_slowly(link, message, named, slot);
@@ -73,17 +73,9 @@ void Engine::accept_slowly(LinkState& link, fabric::Message& message,
 
   IncomingCall& call = incoming_pool_.acquire();
   call.state = IncomingCall::State::parked;
-  call.link = &link;
-  call.caller = link.peer->id;
-  call.caller_id = header.id;
-  call.deadline = scheduler_.now() + std::chrono::milliseconds(header.aux);
   call.body = std::move(body);
   call.arguments = call.body.view().subspan(header.extension_size);
-  call.travel = named.travel.value_or(wire::TravelExtension{});
-  call.travels = named.travel && named.travel->intake_node != 0;
-  if (!named.travel) call.travel.hops_left = options_.max_hops;
-  link.incoming.push_back(call);
-  ++link.incoming_count;
+  take_in(call, link, header, named.travel);
   if (slot != nullptr) {
     begin(call, *slot);
     return;
@@ -91,6 +83,19 @@ void Engine::accept_slowly(LinkState& link, fabric::Message& message,
   call.bundle_id = named.code->bundle;
   call.function = named.code->function;
   park(call);
+}
+
+// From here on the call is outstanding on its link.
+void Engine::take_in(IncomingCall& call, LinkState& link, const wire::Header& header,
+                     const std::optional<wire::TravelExtension>& travel) {
+  call.link = &link;
+  call.caller = link.peer->id;
+  call.caller_id = header.id;
+  call.deadline = scheduler_.now() + std::chrono::milliseconds(header.aux);
+  call.travel = travel.value_or(wire::TravelExtension{.hops_left = options_.max_hops});
+  call.travels = call.travel.intake_node != 0;
+  link.incoming.push_back(call);
+  ++link.incoming_count;
 }
 
 void Engine::park(IncomingCall& call) {
@@ -110,23 +115,21 @@ void Engine::park(IncomingCall& call) {
     answer(call, {Ending::rejected, false, error.code}, bytes_of(error.message), {});
     return;
   }
-  parked_[call.bundle_id].calls.push_back(call);
-  arm_sweep();
-  if (residence == nullptr) want_code(call.bundle_id);
+  search_.park(call);
+  if (residence == nullptr) search_.want(call.bundle_id);
+}
+
+void Engine::end_parked(IncomingCall& call, Ending ending, const Error& why) {
+  answer(call, {ending, false, why.code}, bytes_of(why.message), {});
 }
 
 // The store has loaded a bundle, or failed to.
 void Engine::on_code(const ContentId& bundle, const Status& status) {
   if (!status) {
-    fail_parked(bundle, status.error());
+    search_.give_up(bundle, status.error());
     return;
   }
-  const auto it = parked_.find(bundle);
-  if (it == parked_.end()) return;
-  IntrusiveList<IncomingCall, ParkedTag> ready;
-  while (!it->second.calls.empty()) ready.push_back(it->second.calls.pop_front());
-  parked_.erase(it);
-  while (!ready.empty()) park(ready.pop_front());
+  for (IncomingCall* call : search_.take(bundle)) park(*call);
 }
 
 void Engine::begin(IncomingCall& call, code::FunctionSlot& slot) {
@@ -173,21 +176,18 @@ void Engine::on_cancel(LinkState& link, const wire::Header& header, Bytes body) 
       if (call.caller_id == header.id) found = &call;
     });
   } else {  // a travelling call, named by its intake
-    if (body.size() != 2 * sizeof(std::uint64_t)) return;
-    std::array<std::uint64_t, 2> intake;
-    std::memcpy(intake.data(), body.data(), body.size());
+    wire::IntakeId intake;
+    if (body.size() != sizeof intake) return;
+    std::memcpy(&intake, body.data(), body.size());
     for (const auto& port : ports_) {
       for (const auto& [id, state] : port->links_) {
         state->incoming.for_each([&](IncomingCall& call) {
-          if (call.travels && call.travel.intake_node == intake[0] &&
-              call.travel.intake_call == intake[1]) {
-            found = &call;
-          }
+          if (call.travels && call.travel.intake() == intake) found = &call;
         });
       }
     }
     if (found == nullptr) {
-      const NodeId next = follow_trail(intake[0], intake[1]);
+      const NodeId next = trail_.follow(intake);
       if (next) send_or_dial(next, wire::Kind::cancel, body);
       return;
     }

@@ -12,20 +12,6 @@ std::uint64_t next_serial() {
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-void deliver_start(Engine& engine, Posted& posted) {
-  auto& call = *static_cast<OutgoingCall*>(posted.owner);
-  engine.start(call);
-  // A cancel that found the reactor free has overtaken this.
-  if (call.cancelling.load(std::memory_order_relaxed)) engine.cancel(call);
-  OutgoingPool::release(call);
-}
-
-void deliver_cancel(Engine& engine, Posted& posted) {
-  auto& call = *static_cast<OutgoingCall*>(posted.owner);
-  engine.cancel(call);
-  OutgoingPool::release(call);
-}
-
 void deliver_attach(Engine&, Posted& posted) {
   auto& call = *static_cast<OutgoingCall*>(posted.owner);
   detail::Continuation& continuation = *call.attaching;
@@ -52,20 +38,14 @@ void Caller::start(OutgoingCall& call) {
   call.user = this;
   call.on_end = &Caller::ended;
   if (reactor_.try_run_as_owner([&] { engine_.start(call); })) return;
-  OutgoingPool::add_reference(call);
-  call.start_post.owner = &call;
-  call.start_post.deliver = &deliver_start;
-  engine_.post(call.start_post);
+  engine_.start_later(call);
 }
 
 void Caller::cancel(OutgoingCall& call) {
   if (call.waiter.done()) return;
   if (call.cancelling.exchange(true, std::memory_order_relaxed)) return;
   if (reactor_.try_run_as_owner([&] { engine_.cancel(call); })) return;
-  OutgoingPool::add_reference(call);
-  call.cancel_post.owner = &call;
-  call.cancel_post.deliver = &deliver_cancel;
-  engine_.post(call.cancel_post);
+  engine_.cancel_later(call);
 }
 
 bool Caller::wait(OutgoingCall& call, Time deadline) {

@@ -28,7 +28,29 @@ Result<code::Bundle> checked_bundle(Bytes body, const ContentId& wanted,
   return held;
 }
 
+wire::CodeTarget wire_target(const code::TargetInfo& own) {
+  wire::CodeTarget target;
+  target.machine = static_cast<std::uint8_t>(own.machine);
+  target.has_jit = own.has_jit ? 1 : 0;
+  target.llvm_major = own.llvm_major;
+  return target;
+}
+
 }  // namespace
+
+void Engine::send_question(LinkState& link, std::uint64_t id, const Question& question) {
+  wire::NeedCode need;
+  need.bundle = question.bundle;
+  need.target = question.relay ? question.relay->target : wire_target(store_->target());
+  need.intake_call = question.source.intake_call;
+  wire::Header header;
+  header.kind = wire::Kind::need_code;
+  header.flags = question.relay ? wire::kRelayed : std::uint8_t{0};
+  header.id = id;
+  const Bytes body = bytes_of_value(need);
+  ++stats_.need_code_sent;
+  send_message(link, header, {&body, 1}, {}, nullptr);
+}
 
 code::Bundle Engine::bundle_for(const ContentId& id) {
   if (code::Bundle bundle = functions_.bundle(id)) return bundle;
@@ -114,43 +136,37 @@ NodeId Engine::referral_for(const ContentId& bundle, const LinkState& asker) {
 // A client has code that only the nodes it is linked with can ask it for. Such a node passes the
 // question on: to the origin of the travelling call it was asked for, else to a client that had it.
 bool Engine::relay_question(LinkState& asker, std::uint64_t question, const wire::NeedCode& need) {
-  if (relays_ >= Question::kMaxRelays) return false;
-  LinkState* source = nullptr;
-  if (const auto it = travelling_.find(need.intake_call); it != travelling_.end()) {
-    source = it->second->link;
-  }
+  LinkState* source = origin_link(need.intake_call);
   for (const NodeId holder : holders_.of(need.bundle)) {
     if (source != nullptr) break;
     const auto peer = peers_.find(holder);
     if (peer != peers_.end() && !peer->second->serves) source = peer->second->link();
   }
   if (source == nullptr || source->peer == asker.peer) return false;
+  const Question::Relay relay{asker.port, asker.id, question, need.target};
+  if (!search_.ask_for_other(need.bundle, *source, relay)) return false;
   ++asker.owed;
   ++stats_.code_relayed;
-  ask({.bundle = need.bundle,
-       .source = {source->peer->id, 0, source},
-       .target = need.target,
-       .relay = {asker.port, asker.id, question}});
   return true;
 }
 
 void Engine::relay_code(const Question& question, Buffer code) {
-  LinkState* asker = question.relay.port->find(question.relay.link);
+  LinkState* asker = question.relay->port->find(question.relay->link);
   if (asker == nullptr) return;
   --asker->owed;
   wire::Header header;
   header.kind = wire::Kind::code;
-  header.id = question.relay.question;
+  header.id = question.relay->question;
   const Bytes view = code.view();
   send_message(*asker, header, {&view, 1}, std::move(code), nullptr);
   if (asker->leaving) farewell(*asker);
 }
 
-void Engine::relay_refusal(const Question& question, const Error& why, NodeId referral) {
-  LinkState* asker = question.relay.port->find(question.relay.link);
+void Engine::refuse_relayed(const Question& question, const Error& why, NodeId referral) {
+  LinkState* asker = question.relay->port->find(question.relay->link);
   if (asker == nullptr) return;
   --asker->owed;
-  refuse_code(*asker, question.relay.question, question.bundle, why,
+  refuse_code(*asker, question.relay->question, question.bundle, why,
               referral ? referral : referral_for(question.bundle, *asker));
   if (asker->leaving) farewell(*asker);
 }
@@ -160,8 +176,7 @@ void Engine::on_have_code(LinkState& link, Bytes body) {
   ContentId bundle;
   std::memcpy(bundle.digest.data(), body.data(), body.size());
   holders_.note(bundle, link.peer->id);
-  if (store_->residence(bundle) != nullptr || questions_.size() >= Question::kMaxOpen) return;
-  ask({.bundle = bundle, .source = {link.peer->id, 0, &link}, .target = own_target()});
+  if (store_->residence(bundle) == nullptr) search_.ask_for_offer(bundle, link);
 }
 
 Status Engine::spread(NodeId to, const ContentId& bundle) {
@@ -185,54 +200,40 @@ void Engine::spread_later(NodeId to, const ContentId& bundle) {
 
 void Engine::on_code_message(LinkState& link, fabric::Message& message) {
   const std::uint64_t id = message.header().id;
-  const auto asked = questions_.find(id);
-  if (asked == questions_.end() || asked->second.source.link != &link) {
+  const Question* asked = search_.find(id, link);
+  if (asked == nullptr) {
     ++stats_.late_replies;
     return;
   }
   if (message.body_discarded()) {
-    return question_failed(id, {ErrorCode::too_large,
-                                "the code is larger than a node on its way "
-                                "accepts"});
+    search_.refused(id, {ErrorCode::too_large, "the code is larger than a node on its way accepts"},
+                    {});
+    return;
   }
   const auto view = wire::parse_code(message.body());
-  if (!view || view->head.bundle != asked->second.bundle) {
+  if (!view || view->head.bundle != asked->bundle) {
     ++stats_.protocol_errors;
     const std::string why = view ? "it is not what was asked for" : view.error().message;
     const std::string text =
         fmt::format("{} sent code that makes no sense: {}", link.peer->describe(), why);
     observer_.on_warning(text);
-    return question_failed(id, {ErrorCode::protocol_violation, text});
+    search_.refused(id, {ErrorCode::protocol_violation, text}, {});
+    return;
   }
-  if (view->head.reason != 0) return on_refusal(id, *view);
-  holders_.note(asked->second.bundle, link.peer->id);
-  const Question question = *take_question(id);
-  if (question.relay.port != nullptr) {
+  if (view->head.reason != 0) {
+    holders_.drop(asked->bundle, link.peer->id);
+    const Error why{static_cast<ErrorCode>(view->head.reason),
+                    std::string(text_of(view->manifest))};
+    if (search_.refused(id, why, NodeId{view->head.referral})) ++stats_.referrals_followed;
+    return;
+  }
+  holders_.note(asked->bundle, link.peer->id);
+  const Question question = search_.answered(id);
+  if (question.relay) {
     relay_code(question, message.take_body());
   } else {
     check_code(id, question.bundle, message.take_body());
   }
-}
-
-void Engine::on_refusal(std::uint64_t id, const wire::CodeView& refusal) {
-  const Question question = *take_question(id);
-  holders_.drop(question.bundle, question.source.node);
-  const Error why{static_cast<ErrorCode>(refusal.head.reason),
-                  std::string(text_of(refusal.manifest))};
-  const NodeId referral{refusal.head.referral};
-  if (question.relay.port != nullptr) return relay_refusal(question, why, referral);
-  const auto it = parked_.find(question.bundle);
-  if (it == parked_.end()) return;
-  Parked& parked = it->second;
-  if (referral && referral != options_.self && parked.referrals.size() < Parked::kMaxReferrals) {
-    ++stats_.referrals_followed;
-    parked.referrals.push_back(referral);
-  }
-  if (parked.question != id) return;  // somebody else has been asked since
-  parked.question = 0;
-  parked.last_error = why;
-  if (why.code == ErrorCode::no_slice) return fail_parked(question.bundle, why);
-  seek_code(question.bundle);
 }
 
 // Hashing a large slice takes milliseconds: not on the thread every link waits for.
@@ -254,15 +255,11 @@ void Engine::check_code(std::uint64_t id, const ContentId& bundle, Buffer body) 
 
 void Engine::code_arrived(const ContentId& id, std::uint64_t question,
                           Result<code::Bundle> bundle) {
-  const auto it = parked_.find(id);
-  const bool latest = it != parked_.end() && it->second.question == question;
-  if (!bundle && !latest) return;
-  if (it != parked_.end()) it->second.question = 0;
-  if (!bundle) {  // whoever sent it; another copy may be sound
-    it->second.last_error = bundle.error();
-    return seek_code(id);
+  if (!bundle) return search_.unsound(question, id, bundle.error());
+  search_.arrived(id);
+  if (const Status added = store_->add(*std::move(bundle)); !added) {
+    search_.give_up(id, added.error());
   }
-  if (const Status added = store_->add(*std::move(bundle)); !added) fail_parked(id, added.error());
 }
 
 }  // namespace godwit::call

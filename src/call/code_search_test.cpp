@@ -1,163 +1,291 @@
-// Code that whoever was asked does not have any more: found elsewhere, or said to be nowhere.
+// Whom a search asks, in which order, and how it ends; on links that are only records of it.
+#include "call/code_search.hpp"
+
 #include <gtest/gtest.h>
 
-#include "call/raw_peer.hpp"
+#include <deque>
+#include <string>
 
-namespace godwit::call::sim {
+#include "fabric/sim/world.hpp"
+
+namespace godwit::call {
 namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// A client that keeps one bundle of those it let go of.
-SimFleet::Shape forgetful() {
-  SimFleet::Shape shape;
-  shape.clients = 1;
-  shape.hold_bundles = false;
-  shape.reopen_chance = 0;
-  shape.kept = {.max_bytes = 1, .max_bundles = 1};
-  return shape;
-}
-
-class CodeSearch : public testing::Test {
- protected:
-  SimProcess& client(SimFleet& fleet) { return *fleet.at(fleet.client_process(0)); }
-  SimProcess& node(SimFleet& fleet, std::size_t index) {
-    return *fleet.at(fleet.node_process(index));
+// A peer with one link to it, or none.
+struct Neighbour {
+  explicit Neighbour(std::uint64_t id) {
+    peer.id = NodeId{id};
+    link.peer = &peer;
   }
-  Record& run(SimFleet& fleet, std::size_t on, std::size_t bundle, SimFunction function = work) {
-    Record& record =
-        fleet.call(fleet.client_process(0), fleet.node(on), bundle, function, 0, seconds(10));
-    EXPECT_TRUE(fleet.world().run_until([&] { return record.ended == 1; }, seconds(20)));
-    return record;
-  }
-  // Bundle 0 is on node 0, and the client has forgotten it.
-  void forget_the_code(SimFleet& fleet) {
-    EXPECT_EQ(run(fleet, 0, 0).outcome.ending, Ending::ok);
-    EXPECT_EQ(run(fleet, 3, 1).outcome.ending, Ending::ok);
-    ASSERT_FALSE(client(fleet).functions.bundle(fleet.bundle(0).id()));
-  }
+  Peer peer;
+  LinkState link;
 };
 
-TEST_F(CodeSearch, ACallerThatForgotTheCodeRefersToANodeItGaveItTo) {
-  SimFleet fleet(3, {}, forgetful());
-  forget_the_code(fleet);
-  const Record& record = run(fleet, 1, 0);
-  EXPECT_EQ(record.outcome.ending, Ending::ok) << record.text;
-  EXPECT_EQ(client(fleet).engine->stats().referrals_given, 1U);
-  EXPECT_EQ(node(fleet, 1).engine->stats().referrals_followed, 1U);
-  EXPECT_EQ(node(fleet, 0).engine->stats().code_sent, 1U);
+class SearchForCode : public testing::Test, protected CodeSearchHost {
+ protected:
+  struct Asked {
+    NodeId node;
+    std::uint64_t id = 0;
+    std::uint64_t intake_call = 0;
+  };
+  struct Ended {
+    IncomingCall* call = nullptr;
+    Ending ending = Ending::ok;
+    Error why;
+  };
+  static constexpr NodeId kSelf{1};
+
+  Neighbour& neighbour(std::uint64_t id) {
+    for (Neighbour& known : neighbours_) {
+      if (known.peer.id.value == id) return known;
+    }
+    return neighbours_.emplace_back(id);
+  }
+  IncomingCall& park(std::uint64_t from, Duration deadline = seconds(300)) {
+    IncomingCall& call = calls_.emplace_back();
+    call.link = &neighbour(from).link;
+    call.bundle_id = bundle_;
+    call.deadline = world_.now() + deadline;
+    search_.park(call);
+    return call;
+  }
+  IncomingCall& park_travelling(std::uint64_t from, wire::IntakeId intake) {
+    IncomingCall& call = park(from);
+    call.travels = true;
+    call.travel.intake_node = intake.node;
+    call.travel.intake_call = intake.call;
+    return call;
+  }
+  void refuse_last(NodeId referral = {}) {
+    search_.refused(asked_.back().id, {ErrorCode::unknown_code, "it is gone"}, referral);
+  }
+  [[nodiscard]] std::vector<std::uint64_t> nodes_asked() const {
+    std::vector<std::uint64_t> nodes;
+    for (const Asked& one : asked_) nodes.push_back(one.node.value);
+    return nodes;
+  }
+
+  LinkState* link_to(NodeId node) override {
+    dialled_.push_back(node);
+    return unlinked_ ? nullptr : &neighbour(node.value).link;
+  }
+  LinkState* origin_link(std::uint64_t intake_call) override {
+    return intake_call == kOwnIntake ? &neighbour(99).link : nullptr;
+  }
+  void send_question(LinkState& link, std::uint64_t id, const Question& question) override {
+    EXPECT_EQ(question.source.link, &link);
+    asked_.push_back({link.peer->id, id, question.source.intake_call});
+  }
+  void refuse_relayed(const Question&, const Error& why, NodeId referral) override {
+    refused_relays_.emplace_back(why.message, referral);
+  }
+  void eased(LinkState&) override { ++eased_; }
+  void end_parked(IncomingCall& call, Ending ending, const Error& why) override {
+    ended_.push_back({&call, ending, why});
+    search_.remove(call);
+  }
+
+  static constexpr std::uint64_t kOwnIntake = 555;
+  const ContentId bundle_ = ContentId::of(bytes_of("the code"));
+  fabric::sim::World world_{1, {}};
+  fabric::sim::ProcessId process_ = world_.add_process();
+  std::deque<Neighbour> neighbours_;
+  std::deque<IncomingCall> calls_;
+  bool unlinked_ = false;
+  std::vector<NodeId> dialled_;
+  std::vector<Asked> asked_;
+  std::vector<Ended> ended_;
+  std::vector<std::pair<std::string, NodeId>> refused_relays_;
+  std::size_t eased_ = 0;
+  CodeSearch search_{world_.scheduler(process_), *this, kSelf};
+};
+
+TEST_F(SearchForCode, AsksCallersThenReferralsThenIntakesAndNobodyTwice) {
+  park(10);
+  park(10);
+  park_travelling(20, {30, 7});
+  search_.want(bundle_);
+  search_.want(bundle_);
+  EXPECT_EQ(nodes_asked(), (std::vector<std::uint64_t>{10})) << "one question at a time";
+  refuse_last(NodeId{40});
+  refuse_last(NodeId{10});
+  refuse_last(kSelf);
+  refuse_last();
+  EXPECT_EQ(nodes_asked(), (std::vector<std::uint64_t>{10, 20, 40, 30}));
+  EXPECT_EQ(asked_.back().intake_call, 7U);
+  ASSERT_EQ(ended_.size(), 3U);
+  for (const Ended& one : ended_) {
+    EXPECT_EQ(one.ending, Ending::rejected);
+    EXPECT_EQ(one.why.code, ErrorCode::unknown_code);
+    EXPECT_NE(one.why.message.find("none of the 4 that were asked"), std::string::npos)
+        << one.why.message;
+  }
+  EXPECT_EQ(eased_, 4U);
+  for (const Neighbour& one : neighbours_) EXPECT_EQ(one.link.asking, 0U);
 }
 
-TEST_F(CodeSearch, CodeThatNobodyHasAnyMoreEndsTheCallWithWords) {
-  SimFleet fleet(3, {}, forgetful());
-  forget_the_code(fleet);
-  ASSERT_TRUE(node(fleet, 0).store->evict(fleet.bundle(0).id()));
-  const Record& record = run(fleet, 1, 0);
-  EXPECT_EQ(record.outcome.ending, Ending::rejected);
-  EXPECT_EQ(record.outcome.reason, ErrorCode::unknown_code);
-  EXPECT_FALSE(record.outcome.may_have_started);
-  EXPECT_NE(record.text.find("none of the 2 that were asked has bundle"), std::string::npos)
-      << record.text;
+TEST_F(SearchForCode, AnIntakeIsAskedAsSuchWhenItBroughtTheCall) {
+  park_travelling(30, {30, 7});
+  search_.want(bundle_);
+  EXPECT_EQ(asked_.back().intake_call, 7U);
+  refuse_last();
+  EXPECT_EQ(asked_.size(), 1U);
+  EXPECT_EQ(ended_.size(), 1U);
 }
 
-TEST_F(CodeSearch, ANodeThatIsGoneIsNotWaitedFor) {
-  SimFleet fleet(3, {}, forgetful());
-  forget_the_code(fleet);
-  fleet.world().crash(fleet.node_process(0));
-  const Time before = fleet.world().now();
-  const Record& record = run(fleet, 1, 0);
-  EXPECT_EQ(record.outcome.reason, ErrorCode::unknown_code) << record.text;
-  EXPECT_NE(record.text.find("cannot reach"), std::string::npos) << record.text;
-  EXPECT_LT(fleet.world().now() - before, seconds(1));
+TEST_F(SearchForCode, ACallThatCameBackToItsIntakeIsAskedForAtItsOrigin) {
+  park_travelling(20, {kSelf.value, kOwnIntake});
+  search_.want(bundle_);
+  refuse_last();
+  EXPECT_EQ(nodes_asked(), (std::vector<std::uint64_t>{20, 99}));
 }
 
-TEST_F(CodeSearch, ANodeThatDiesWhileItIsAskedIsNotWaitedFor) {
-  SimFleet fleet(3, {}, forgetful());
-  forget_the_code(fleet);
-  fleet.world().set_slow(fleet.node_process(0), milliseconds(200));
-  Record& record = fleet.call(fleet.client_process(0), fleet.node(1), 0, work, 0, seconds(60));
-  ASSERT_TRUE(fleet.world().run_until(
-      [&] { return node(fleet, 1).engine->stats().need_code_sent == 2; }, seconds(5)));
-  fleet.world().crash(fleet.node_process(0));
-  ASSERT_TRUE(fleet.world().run_until([&] { return record.ended == 1; }, seconds(5)));
-  EXPECT_EQ(record.outcome.reason, ErrorCode::unknown_code) << record.text;
+TEST_F(SearchForCode, ReferralsAreFollowedUpToALimit) {
+  park(10);
+  search_.want(bundle_);
+  std::size_t followed = 0;
+  while (ended_.empty()) {
+    const NodeId next{1000 + asked_.size()};
+    followed += search_.refused(asked_.back().id, {ErrorCode::unknown_code, "no"}, next) ? 1U : 0U;
+    ASSERT_LT(asked_.size(), 100U);
+  }
+  EXPECT_EQ(followed, CodeSearch::kMaxReferrals);
+  EXPECT_EQ(asked_.size(), CodeSearch::kMaxReferrals + 1);
 }
 
-// The intake alone can reach the client that has the code.
-TEST_F(CodeSearch, TheIntakeOfATravellingCallFetchesTheCodeFromItsOrigin) {
-  SimFleet::Shape shape;
-  shape.nodes = 2;
-  shape.clients = 1;
-  SimFleet fleet(5, {}, shape);
-  Record& record = fleet.call(fleet.client_process(0), fleet.node(0), 0, travel, 1, seconds(10));
-  ASSERT_TRUE(fleet.world().run_until([&] { return fleet.executions().contains({record.key, 1}); },
-                                      seconds(5)));
-  ASSERT_TRUE(node(fleet, 0).store->evict(fleet.bundle(0).id()));
-  ASSERT_TRUE(fleet.world().run_until([&] { return record.ended == 1; }, seconds(5)));
-  EXPECT_EQ(record.outcome.ending, Ending::ok) << record.text;
-  EXPECT_EQ(node(fleet, 0).engine->stats().code_relayed, 1U);
-  EXPECT_EQ(client(fleet).engine->stats().code_sent, 2U);
+TEST_F(SearchForCode, AsManyAreAskedAsMayBe) {
+  for (std::uint64_t from = 0; from < CodeSearch::kMaxAsked + 5; ++from) park(100 + from);
+  search_.want(bundle_);
+  while (ended_.empty()) refuse_last();
+  EXPECT_EQ(asked_.size(), CodeSearch::kMaxAsked);
+  EXPECT_EQ(ended_.size(), CodeSearch::kMaxAsked + 5);
 }
 
-// Sends a call of a bundle by name, as a caller does that has not learnt a token.
-void call_by_name(RawPeer& peer, const ContentId& bundle) {
-  wire::CodeExtension code;
-  code.bundle = bundle;
-  wire::Header header;
-  header.kind = wire::Kind::call;
-  header.id = 1;
-  header.aux = 30'000;
-  header.extension_size = sizeof code;
-  peer.send(header, bytes_of_value(code));
+TEST_F(SearchForCode, ABundleWithoutASliceForThisTargetIsNotAskedForElsewhere) {
+  park(10);
+  park(20);
+  search_.want(bundle_);
+  search_.refused(asked_.back().id, {ErrorCode::no_slice, "none for this machine"}, {});
+  EXPECT_EQ(asked_.size(), 1U);
+  ASSERT_EQ(ended_.size(), 2U);
+  EXPECT_EQ(ended_.front().why.code, ErrorCode::no_slice);
 }
 
-TEST_F(CodeSearch, WhoNeverAnswersDoesNotKeepTheCallsOfOthersWaiting) {
-  SimFleet fleet(7, {}, {});
-  RawPeer silent(fleet);
-  ASSERT_TRUE(fleet.world().run_until([&] { return silent.up; }, seconds(5)));
-  call_by_name(silent, fleet.bundle(0).id());
-  ASSERT_TRUE(fleet.world().run_until([&] { return silent.answers == 1; }, seconds(5)));
-  ASSERT_EQ(silent.last.kind, wire::Kind::need_code);
-  Record& record = fleet.call(fleet.client_process(0), fleet.node(0), 0, work, 0, seconds(30));
-  ASSERT_TRUE(fleet.world().run_until([&] { return record.ended == 1; }, seconds(5)));
-  EXPECT_EQ(record.outcome.ending, Ending::ok) << record.text;
-  EXPECT_TRUE(fleet.world().run_until([&] { return silent.answers == 2; }, seconds(5)));
-  EXPECT_EQ(silent.last.kind, wire::Kind::reply) << "its own call has run, too";
+TEST_F(SearchForCode, WhenCodeIsUnsoundTheNextIsAsked) {
+  park(10);
+  park(20);
+  search_.want(bundle_);
+  const std::uint64_t first = asked_.back().id;
+  EXPECT_EQ(search_.find(first, neighbour(20).link), nullptr) << "another link";
+  ASSERT_NE(search_.find(first, neighbour(10).link), nullptr);
+  EXPECT_EQ(search_.answered(first).bundle, bundle_);
+  search_.want(bundle_);
+  EXPECT_EQ(asked_.size(), 1U) << "what came is being checked";
+  search_.unsound(first, bundle_, {ErrorCode::corrupt_code, "a bit is wrong"});
+  EXPECT_EQ(nodes_asked(), (std::vector<std::uint64_t>{10, 20}));
+  search_.answered(asked_.back().id);
+  search_.arrived(bundle_);
+  EXPECT_EQ(search_.take(bundle_), (std::vector{&calls_[0], &calls_[1]}));
+  EXPECT_TRUE(search_.take(bundle_).empty());
+  EXPECT_TRUE(ended_.empty());
 }
 
-TEST_F(CodeSearch, AReferralToNobodyEndsTheCall) {
-  SimFleet fleet(8, {}, {});
-  RawPeer liar(fleet);
-  ASSERT_TRUE(fleet.world().run_until([&] { return liar.up; }, seconds(5)));
-  const ContentId bundle = ContentId::of(bytes_of("no such code"));
-  call_by_name(liar, bundle);
-  ASSERT_TRUE(fleet.world().run_until([&] { return liar.answers == 1; }, seconds(5)));
-  wire::Header header;
-  header.kind = wire::Kind::code;
-  header.id = liar.last.id;
-  wire::CodeHead head;
-  head.bundle = bundle;
-  head.reason = static_cast<std::uint32_t>(ErrorCode::unknown_code);
-  head.referral = 0x1234;
-  liar.send(header, bytes_of_value(head));
-  ASSERT_TRUE(fleet.world().run_until([&] { return liar.answers == 2; }, seconds(1)));
-  EXPECT_EQ(liar.last.kind, wire::Kind::reply);
-  EXPECT_EQ(wire::unpack_outcome(liar.last.aux).reason, ErrorCode::unknown_code);
-  EXPECT_EQ(node(fleet, 0).engine->calls_inside(), 0U);
+TEST_F(SearchForCode, WhoIsSlowIsPassedAndMayStillAnswer) {
+  park(10);
+  park(20);
+  search_.want(bundle_);
+  world_.run_for(milliseconds(1900));
+  EXPECT_EQ(asked_.size(), 1U);
+  world_.run_for(milliseconds(1200));
+  EXPECT_EQ(nodes_asked(), (std::vector<std::uint64_t>{10, 20}));
+  ASSERT_NE(search_.find(asked_[0].id, neighbour(10).link), nullptr);
+  search_.answered(asked_[0].id);
+  search_.arrived(bundle_);
+  refuse_last();
+  EXPECT_TRUE(ended_.empty()) << "the refusal comes too late to matter";
+  EXPECT_EQ(search_.take(bundle_).size(), 2U);
 }
 
-// Two nodes that each think the other has the code must not keep asking.
-TEST_F(CodeSearch, ReferralsInACircleEnd) {
-  SimFleet fleet(3, {}, forgetful());
-  forget_the_code(fleet);
-  EXPECT_EQ(run(fleet, 1, 0).outcome.ending, Ending::ok);
-  EXPECT_EQ(run(fleet, 2, 0).outcome.ending, Ending::ok);
-  for (std::size_t i = 0; i < 3; ++i) node(fleet, i).store->evict(fleet.bundle(0).id());
-  const Record& record = run(fleet, 3, 0);
-  EXPECT_EQ(record.outcome.reason, ErrorCode::unknown_code) << record.text;
-  EXPECT_LE(node(fleet, 3).engine->stats().need_code_sent, Parked::kMaxAsked + 1);
+TEST_F(SearchForCode, ASlowOneIsWaitedForWhenThereIsNobodyElse) {
+  park(10);
+  search_.want(bundle_);
+  world_.run_for(seconds(59));
+  EXPECT_TRUE(ended_.empty());
+  world_.run_for(seconds(3));
+  ASSERT_EQ(ended_.size(), 1U);
+  EXPECT_EQ(ended_.front().why.message, "no answer came to the question for the code");
+  EXPECT_EQ(neighbour(10).link.asking, 0U);
+}
+
+TEST_F(SearchForCode, ACallEndsAtItsDeadlineWhileOthersGoOnWaiting) {
+  IncomingCall& brief = park(10, seconds(3));
+  park(10);
+  search_.want(bundle_);
+  world_.run_for(seconds(5));
+  ASSERT_EQ(ended_.size(), 1U);
+  EXPECT_EQ(ended_.front().call, &brief);
+  EXPECT_EQ(ended_.front().ending, Ending::deadline);
+  EXPECT_EQ(search_.take(bundle_).size(), 1U);
+}
+
+TEST_F(SearchForCode, AQuestionWaitsUntilThereIsALink) {
+  park(10);
+  search_.want(bundle_);
+  unlinked_ = true;
+  refuse_last(NodeId{40});
+  EXPECT_EQ(dialled_, (std::vector{NodeId{40}}));
+  EXPECT_EQ(asked_.size(), 1U);
+  search_.link_up(NodeId{50}, neighbour(50).link);
+  EXPECT_EQ(asked_.size(), 1U) << "another node";
+  search_.link_up(NodeId{40}, neighbour(40).link);
+  EXPECT_EQ(nodes_asked(), (std::vector<std::uint64_t>{10, 40}));
+  search_.link_up(NodeId{40}, neighbour(40).link);
+  EXPECT_EQ(asked_.size(), 2U) << "once";
+}
+
+TEST_F(SearchForCode, WhoCannotBeReachedOrGoesAwayIsPassed) {
+  park(10);
+  park(20);
+  search_.want(bundle_);
+  unlinked_ = true;
+  refuse_last(NodeId{40});
+  search_.link_down(neighbour(20).link, {ErrorCode::node_lost, "killed"});
+  EXPECT_EQ(neighbour(20).link.asking, 0U);
+  ASSERT_EQ(dialled_, (std::vector{NodeId{40}}));
+  search_.unreachable(neighbour(40).peer, {ErrorCode::unreachable, "no route"});
+  ASSERT_EQ(ended_.size(), 2U);
+  EXPECT_NE(ended_.front().why.message.find("cannot reach node"), std::string::npos)
+      << ended_.front().why.message;
+}
+
+TEST_F(SearchForCode, QuestionsForOthersAreLimitedAndTheirEndIsTold) {
+  Neighbour& client = neighbour(10);
+  const Question::Relay relay{nullptr, LinkId{3}, 4, {}};
+  for (std::size_t i = 0; i < CodeSearch::kMaxRelays; ++i) {
+    ASSERT_TRUE(search_.ask_for_other(bundle_, client.link, relay));
+  }
+  EXPECT_FALSE(search_.ask_for_other(bundle_, client.link, relay));
+  EXPECT_FALSE(search_.refused(asked_.back().id, {ErrorCode::unknown_code, "no"}, NodeId{7}));
+  ASSERT_EQ(refused_relays_.size(), 1U);
+  EXPECT_EQ(refused_relays_.front().second, NodeId{7});
+  EXPECT_TRUE(search_.ask_for_other(bundle_, client.link, relay));
+  search_.link_down(client.link, {ErrorCode::node_lost, "killed"});
+  EXPECT_EQ(refused_relays_.size(), CodeSearch::kMaxRelays + 1);
+  EXPECT_EQ(client.link.asking, 0U);
+}
+
+TEST_F(SearchForCode, OffersAreIgnoredWhileTooManyQuestionsAreOpen) {
+  for (std::size_t i = 0; i < CodeSearch::kMaxQuestions + 5; ++i) {
+    search_.ask_for_offer(bundle_, neighbour(10).link);
+  }
+  EXPECT_EQ(asked_.size(), CodeSearch::kMaxQuestions);
+  park(20);
+  search_.want(bundle_);
+  EXPECT_EQ(asked_.size(), CodeSearch::kMaxQuestions + 1) << "calls ask nevertheless";
 }
 
 }  // namespace
-}  // namespace godwit::call::sim
+}  // namespace godwit::call

@@ -27,6 +27,20 @@ struct Continuation {
   Buffer arguments;
 };
 
+// The one-way calls of a function that have not ended; they outlive it. Shared by its context and
+// each of them, so it lives as long as there is somebody to count.
+struct OneWayCalls {
+  std::atomic<std::uint32_t> references{1};  // the context's
+
+  [[nodiscard]] std::uint32_t outstanding() const noexcept {
+    return references.load(std::memory_order_relaxed) - 1;
+  }
+  void add() noexcept { references.fetch_add(1, std::memory_order_relaxed); }
+  static void release(OneWayCalls* calls) noexcept {
+    if (calls->references.fetch_sub(1, std::memory_order_acq_rel) == 1) delete calls;
+  }
+};
+
 // Filled in by the engine before a function runs, read by it afterwards; in between it belongs to
 // the function's threads (the mutex guards what several of them may change).
 struct CallContext {
@@ -44,6 +58,7 @@ struct CallContext {
   std::mutex mutex;
   std::vector<OutgoingCall*> children;  // by handle - 1; null once released
   std::size_t children_alive = 0;
+  OneWayCalls* one_way = nullptr;  // once there was one
   Continuation continuation;
 
   // Points the verbs of `table` at this context. `until` of zero: `left` counts.

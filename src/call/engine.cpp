@@ -20,10 +20,12 @@ Engine::Engine(Scheduler& scheduler, Dialer& dialer, FunctionTable& functions, c
       options_(std::move(options)),
       next_sequence_(mix64(options_.self.value ^ mix64(options_.epoch.value)) >> 22),
       wheel_(scheduler.now()),
+      inline_call_(&incoming_pool_.acquire()),
+      search_(scheduler, *this, options_.self),
       next_intake_id_(mix64(next_sequence_)),
       clock_origin_(scheduler.now()),
       cycle_origin_(cycles()),
-      nodes_(std::make_shared<NodeList>()),
+      nodes_(std::make_shared<const std::vector<VisibleNode>>()),
       self_(std::make_shared<Engine*>(this)) {
   if (store_ != nullptr) store_->set_events(this);
 }
@@ -71,12 +73,12 @@ void Engine::shut_down() {
   }
 }
 
-void Engine::set_nodes(std::shared_ptr<const NodeList> nodes) {
+void Engine::set_nodes(VisibleNodes nodes) {
   const std::lock_guard lock(nodes_mutex_);
   nodes_ = std::move(nodes);
 }
 
-std::shared_ptr<const NodeList> Engine::nodes() const {
+VisibleNodes Engine::nodes() const {
   const std::lock_guard lock(nodes_mutex_);
   return nodes_;
 }
@@ -147,27 +149,16 @@ void Engine::sweep() {
   const Time now = scheduler_.now();
   // A travelling call's own caller gives up by itself; the grace lets a late answer still pass.
   constexpr auto kGrace = std::chrono::seconds(5);
-  std::vector<IncomingCall*> overdue;
+  std::vector<IncomingCall*> late;
   for (const auto& [id, call] : travelling_) {
-    if (call->deadline + kGrace < now) overdue.push_back(call);
+    if (call->deadline + kGrace < now) late.push_back(call);
   }
-  for (auto& [bundle, parked] : parked_) {
-    parked.calls.for_each([&](IncomingCall& call) {
-      if (call.deadline < now) overdue.push_back(&call);
-    });
+  for (IncomingCall* call : late) {
+    answer(*call, {Ending::deadline, true, ErrorCode::deadline},
+           bytes_of("the call was travelling when its deadline passed"), {});
   }
-  for (IncomingCall* call : overdue) {
-    const bool started = call->state == IncomingCall::State::travelling;
-    answer(*call, {Ending::deadline, started, ErrorCode::deadline},
-           bytes_of(started ? "the call was travelling when its deadline passed"
-                            : "the deadline passed while the call waited for its code"),
-           {});
-  }
-  sweep_questions(now);
   look_for_overdue(now);
-  const bool more =
-      !travelling_.empty() || !parked_.empty() || !questions_.empty() || !running_.empty();
-  if (more) arm_sweep();
+  if (!travelling_.empty() || !running_.empty()) arm_sweep();
 }
 
 }  // namespace godwit::call

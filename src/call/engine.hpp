@@ -2,10 +2,11 @@
 //
 // Both ends are here, since a node is both: it makes calls (start, cancel) and takes them (accept,
 // run, answer), asks for code and gives it. The verbs live in one file each: links.cpp, start.cpp,
-// reply.cpp, accept.cpp, run.cpp, code_search.cpp, code_exchange.cpp, travel.cpp, farewell.cpp;
-// here.cpp is the door of mobile code, status.cpp what the engine says of itself.
+// reply.cpp, accept.cpp, run.cpp, code_exchange.cpp, travel.cpp, farewell.cpp; here.cpp is the door
+// of mobile code, status.cpp what the engine says of itself. Whom to ask for code, and which calls
+// wait for it, is CodeSearch's business.
 //
-// Threads: everything is called by the scheduler's owning thread, except post().
+// Threads: everything is called by the scheduler's owning thread, except what says "any thread".
 #pragma once
 
 #include <array>
@@ -21,78 +22,26 @@
 
 #include "base/list.hpp"
 #include "base/scheduler.hpp"
+#include "call/builder.hpp"
 #include "call/code_holders.hpp"
-#include "call/code_wanted.hpp"
+#include "call/code_search.hpp"
+#include "call/dialer.hpp"
+#include "call/engine_observer.hpp"
 #include "call/executor.hpp"
 #include "call/incoming.hpp"
 #include "call/link_state.hpp"
 #include "call/outgoing.hpp"
 #include "call/port.hpp"
 #include "call/status.hpp"
+#include "call/trail.hpp"
+#include "call/visible_nodes.hpp"
 #include "code/store/store.hpp"
 #include "wire/call.hpp"
 #include "wire/hello.hpp"
 
 namespace godwit::call {
 
-// Finds a way to a node. Implemented by node/ over the fleet's directory.
-class Dialer {
- public:
-  struct Dialled {
-    Port* port = nullptr;
-    LinkId link;
-  };
-  virtual ~Dialer() = default;
-  // Starts a link to the node's attempt-th address, counted from 0. not_found: there are no more.
-  [[nodiscard]] virtual Result<Dialled> dial(NodeId node, unsigned attempt) = 0;
-};
-
-// Told about things that happen, by the owning thread; for the fleet, the log and the tests.
-class EngineObserver {
- public:
-  virtual ~EngineObserver() = default;
-  virtual void on_peer_up(NodeId /*node*/, const wire::PeerHello& /*hello*/) {}
-  virtual void on_peer_down(NodeId /*node*/, const Error& /*why*/) {}
-  // No link to the node could be made.
-  virtual void on_unreachable(NodeId /*node*/, const Error& /*why*/) {}
-  // A link that the engine did not dial, and that never came up, is gone.
-  virtual void on_stray_down(LinkId /*link*/, const Error& /*why*/) {}
-  // A message of a kind the engine does not handle itself (the fleet's table).
-  virtual void on_other(NodeId /*from*/, const wire::Header& /*header*/, Bytes /*body*/) {}
-  // An inline function kept the polling thread for longer than it should.
-  virtual void on_overrun(const code::Bundle& /*bundle*/, std::uint32_t /*function*/,
-                          Duration /*took*/) {}
-  // A function on the executor still runs although its deadline has passed; noticed within a
-  // second. Once for each such call, and once more when it ends.
-  virtual void on_overdue(const OverdueFunction& /*function*/) {}
-  virtual void on_overdue_ended(const OverdueFunction& /*function*/) {}
-  // Somebody asks for the status: each adds fields of its own to the object that is being written,
-  // the status itself and its counters.
-  virtual void on_status(trace::Json& /*status*/) {}
-  virtual void on_status_counters(trace::Json& /*counters*/) {}
-  virtual void on_warning(const std::string& /*text*/) {}
-  // Mobile code logs. Any thread.
-  virtual void on_log(int /*level*/, const std::string& /*bundle*/, std::string_view /*text*/) {}
-};
-
-// Makes bundles on this node, out of IR. Thread-safe; may take long.
-class Builder {
- public:
-  virtual ~Builder() = default;
-  [[nodiscard]] virtual Result<code::Bundle> build(Bytes ir, std::string_view function,
-                                                   std::string_view signature) = 0;
-};
-
-// The fleet's nodes as mobile code sees them, in order of their names. Immutable.
-struct NodeList {
-  struct Entry {
-    NodeId id;
-    std::string name;
-  };
-  std::vector<Entry> nodes;
-};
-
-class Engine final : public code::StoreEvents {
+class Engine final : public code::StoreEvents, private CodeSearchHost {
  public:
   struct Options {
     NodeId self;
@@ -136,12 +85,16 @@ class Engine final : public code::StoreEvents {
   void start(OutgoingCall& call);
   // Ends a call early, as `cancelled`, and tells its node. A call that has ended is left alone.
   void cancel(OutgoingCall& call);
+  // The two from any thread: soon, and at most once each for a call. The engine holds a reference
+  // until then. A call whose cancel() came first (see OutgoingCall::cancelling) ends as it starts.
+  void start_later(OutgoingCall& call);
+  void cancel_later(OutgoingCall& call);
   // Ends every call and forgets every link; nothing can be started afterwards.
   void shut_down();
 
   // --- What mobile code sees. Any thread. ---
-  void set_nodes(std::shared_ptr<const NodeList> nodes);
-  [[nodiscard]] std::shared_ptr<const NodeList> nodes() const;
+  void set_nodes(VisibleNodes nodes);
+  [[nodiscard]] VisibleNodes nodes() const;
   void set_builder(Builder* builder) { builder_ = builder; }
   [[nodiscard]] Builder* builder() const { return builder_; }
   [[nodiscard]] EngineObserver& observer() { return observer_; }
@@ -174,7 +127,8 @@ class Engine final : public code::StoreEvents {
   [[nodiscard]] std::size_t links_up() const;
   [[nodiscard]] std::size_t peers_known() const { return peers_.size(); }
   [[nodiscard]] std::size_t calls_outstanding() const { return wheel_.size(); }
-  [[nodiscard]] std::size_t calls_inside() const { return incoming_pool_.in_use(); }
+  // Taken and not finished; without the record that stands by for inline functions.
+  [[nodiscard]] std::size_t calls_inside() const { return incoming_pool_.in_use() - 1; }
 
  private:
   friend class Port;
@@ -187,6 +141,7 @@ class Engine final : public code::StoreEvents {
   void dial(Peer& peer);
   void dial_failed(Peer& peer, const Error& why);
   void fail_waiting(Peer& peer);
+  [[nodiscard]] LinkState* link_to(NodeId node) override;
   void lose_sent(LinkState& link, const Error& why);
   void lose_incoming(LinkState& link);
 
@@ -196,16 +151,17 @@ class Engine final : public code::StoreEvents {
   bool forget_strangers();
   void leave(LinkState& link);
   void farewell(LinkState& link);
+  void eased(LinkState& link) override;
   void on_bye(LinkState& link, const wire::Header& header);
 
   // start.cpp
-  void drain_inbox();
   void wait_for_link(Peer& peer, OutgoingCall& call);
   void pump(Peer& peer);
   void send_call(LinkState& link, OutgoingCall& call);
   void send_named(LinkState& link, OutgoingCall& call, wire::Header header);
   void send_parts(LinkState& link, OutgoingCall& call, const wire::Header& header,
                   std::span<const Bytes> parts, Buffer kept_extension);
+  bool tell_node_to_stop(OutgoingCall& call);
   void arm_deadlines();
   void deadlines_due();
 
@@ -213,7 +169,6 @@ class Engine final : public code::StoreEvents {
   void on_message(LinkState& link, fabric::Message& message);
   void dispatch(LinkState& link, fabric::Message& message);
   void on_reply(LinkState& link, fabric::Message& message);
-  void on_hop_moved(LinkState& link, const wire::Header& header, Bytes body);
   void end(OutgoingCall& call, wire::OutcomeWord outcome, Bytes text);
   void finish_call(OutgoingCall& call);
   void hurry_transport(OutgoingCall& call);
@@ -224,15 +179,17 @@ class Engine final : public code::StoreEvents {
   void on_call(LinkState& link, fabric::Message& message);
   void accept_slowly(LinkState& link, fabric::Message& message, const wire::CallExtensions& named,
                      code::FunctionSlot* slot);
+  void take_in(IncomingCall& call, LinkState& link, const wire::Header& header,
+               const std::optional<wire::TravelExtension>& travel);
   void park(IncomingCall& call);
   void begin(IncomingCall& call, code::FunctionSlot& slot);
   void on_cancel(LinkState& link, const wire::Header& header, Bytes body);
-  void cancel_travelling(IncomingCall& call);
+  void end_parked(IncomingCall& call, Ending ending, const Error& why) override;
   void on_code(const ContentId& bundle, const Status& status) override;
 
   // run.cpp
   void run_inline(LinkState& link, const wire::Header& header, code::FunctionSlot& slot,
-                  Bytes arguments, const wire::TravelExtension* travel);
+                  Bytes arguments, const std::optional<wire::TravelExtension>& travel);
   static void run_on_executor(Executor::Job& job);
   static void deliver_finished(Engine& engine, Posted& posted);
   void finished(IncomingCall& call);
@@ -242,22 +199,8 @@ class Engine final : public code::StoreEvents {
   void release(IncomingCall& call);
   void note_overrun(const code::FunctionSlot& slot, std::uint64_t cycles);
 
-  // code_search.cpp
-  void want_code(ContentId bundle);
-  void seek_code(const ContentId& bundle);
-  [[nodiscard]] std::optional<CodeSource> next_source(Parked& parked);
-  void ask(Question question);
-  void send_question(std::uint64_t id, Question& question, LinkState& link);
-  void send_questions_for(Peer& peer, LinkState& link);
-  std::optional<Question> take_question(std::uint64_t id);
-  void question_failed(std::uint64_t id, const Error& why);
-  void lose_questions(const LinkState& link, const Error& why);
-  void lose_questions_for(const Peer& peer, const Error& why);
-  void sweep_questions(Time now);
-  void fail_parked(const ContentId& bundle, const Error& error);
-  [[nodiscard]] wire::CodeTarget own_target() const;
-
   // code_exchange.cpp
+  void send_question(LinkState& link, std::uint64_t id, const Question& question) override;
   void on_need_code(LinkState& link, const wire::Header& header, Bytes body);
   void give_code(LinkState& link, std::uint64_t question, const code::Bundle& bundle, Bytes slice);
   void refuse_code(LinkState& link, std::uint64_t question, const ContentId& bundle,
@@ -265,11 +208,10 @@ class Engine final : public code::StoreEvents {
   [[nodiscard]] bool relay_question(LinkState& asker, std::uint64_t question,
                                     const wire::NeedCode& need);
   void relay_code(const Question& question, Buffer code);
-  void relay_refusal(const Question& question, const Error& why, NodeId referral);
+  void refuse_relayed(const Question& question, const Error& why, NodeId referral) override;
   [[nodiscard]] NodeId referral_for(const ContentId& bundle, const LinkState& asker);
   void on_have_code(LinkState& link, Bytes body);
   void on_code_message(LinkState& link, fabric::Message& message);
-  void on_refusal(std::uint64_t id, const wire::CodeView& refusal);
   void check_code(std::uint64_t id, const ContentId& bundle, Buffer body);
   void code_arrived(const ContentId& bundle, std::uint64_t question, Result<code::Bundle> code);
   [[nodiscard]] code::Bundle bundle_for(const ContentId& id);
@@ -280,10 +222,12 @@ class Engine final : public code::StoreEvents {
                 const wire::TravelExtension& travel);
   void answer_travelled(const wire::TravelExtension& travel, wire::OutcomeWord outcome, Bytes body,
                         Buffer kept);
+  void on_hop_moved(LinkState& link, const wire::Header& header, Bytes body);
   void on_hop_ended(LinkState& link, fabric::Message& message);
+  void send_hop_moved(IncomingCall& call, Bytes next);
   static void hop_ended(OutgoingCall& call);
-  void leave_trail(const wire::TravelExtension& travel, NodeId next);
-  [[nodiscard]] NodeId follow_trail(std::uint64_t intake_node, std::uint64_t intake_call) const;
+  void cancel_travelling(IncomingCall& call);
+  [[nodiscard]] LinkState* origin_link(std::uint64_t intake_call) override;
 
   // status.cpp
   void on_ask_status(LinkState& link, const wire::Header& header);
@@ -291,10 +235,12 @@ class Engine final : public code::StoreEvents {
   void overdue_ended(IncomingCall& call);
   [[nodiscard]] OverdueFunction describe(const IncomingCall& call, Time now) const;
 
-  // Parked, travelling and running calls have no timer each; a sweep now and then ends the overdue
-  // ones, or tells of those that cannot be ended.
+  // Travelling and running calls have no timer each; a sweep now and then ends those whose deadline
+  // has passed, or tells of those that cannot be ended.
   void arm_sweep();
   void sweep();
+
+  void drain_inbox();
 
   // Sends, keeping `kept` alive for as long as the transport borrows the body.
   void send_message(LinkState& link, const wire::Header& header, std::span<const Bytes> parts,
@@ -310,12 +256,6 @@ class Engine final : public code::StoreEvents {
     LinkState* link = nullptr;
   };
   void let_go(Kept& kept);
-  // Where travelling calls went from here, so that a cancel can follow; the oldest are forgotten.
-  struct Crumb {
-    std::uint64_t intake_node = 0, intake_call = 0;
-    NodeId next;
-  };
-  static constexpr std::size_t kTrail = 1024;
 
   Scheduler& scheduler_;
   Dialer& dialer_;
@@ -341,22 +281,16 @@ class Engine final : public code::StoreEvents {
   TimerId wheel_timer_;
 
   IncomingPool incoming_pool_;
+  IncomingCall* inline_call_;                        // stands by for functions that run at once
   IntrusiveList<IncomingCall, RunningTag> running_;  // submitted to the executor
-  std::unordered_map<ContentId, Parked> parked_;
-  std::unordered_map<std::uint64_t, Question> questions_;
-  std::uint64_t next_question_ = 1;
-  std::size_t relays_ = 0;  // of the questions, those for others
+  CodeSearch search_;
   CodeHolders holders_;
   std::unordered_map<std::uint64_t, IncomingCall*> travelling_;  // by intake id
   std::uint64_t next_intake_id_;
-  std::array<Crumb, kTrail> trail_{};
-  std::size_t trail_next_ = 0;
+  Trail trail_;
 
   std::unordered_map<std::uint64_t, Kept> kept_;  // by send tag
   std::uint64_t next_tag_ = 1;
-
-  CallContext inline_context_;
-  ReplyBuffer inline_reply_;
 
   // Where real time and the cycle counter stood when the engine was made.
   Time clock_origin_;
@@ -365,7 +299,7 @@ class Engine final : public code::StoreEvents {
   Inbox<Posted> inbox_;
   bool shut_down_ = false;
   mutable std::mutex nodes_mutex_;
-  std::shared_ptr<const NodeList> nodes_;
+  VisibleNodes nodes_;
   Builder* builder_ = nullptr;
   bool sweep_armed_ = false;
   bool idle_check_armed_ = false;

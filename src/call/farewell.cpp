@@ -104,6 +104,10 @@ void Engine::farewell(LinkState& link) {
   static_cast<void>(link.port->transport().send(link.id, header, {}, 0));
 }
 
+void Engine::eased(LinkState& link) {
+  if (link.leaving) farewell(link);
+}
+
 void Engine::on_bye(LinkState& link, const wire::Header& header) {
   const Traffic total{header.id, header.subject};
   const Traffic& known = link.peer_total;

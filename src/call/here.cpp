@@ -29,17 +29,17 @@ std::uint64_t self(const godwit_here_v1* here) {
 }
 
 std::size_t nodes(const godwit_here_v1* here, std::uint64_t* ids, std::size_t capacity) {
-  const auto list = context_of(here).engine->nodes();
-  const std::size_t count = std::min(capacity, list->nodes.size());
-  for (std::size_t i = 0; i < count; ++i) ids[i] = list->nodes[i].id.value;
-  return list->nodes.size();
+  const VisibleNodes list = context_of(here).engine->nodes();
+  const std::size_t count = std::min(capacity, list->size());
+  for (std::size_t i = 0; i < count; ++i) ids[i] = (*list)[i].id.value;
+  return list->size();
 }
 
 std::uint64_t find_node(const godwit_here_v1* here, const char* name, std::size_t size) {
-  const auto list = context_of(here).engine->nodes();
+  const VisibleNodes list = context_of(here).engine->nodes();
   const std::string_view wanted(name, size);
-  for (const NodeList::Entry& entry : list->nodes) {
-    if (entry.name == wanted) return entry.id.value;
+  for (const VisibleNode& node : *list) {
+    if (node.name == wanted) return node.id.value;
   }
   return 0;
 }
@@ -115,30 +115,22 @@ Result<Buffer> gather(const godwit_bytes* parts, std::size_t count) {
   return all;
 }
 
-void deliver_start(Engine& engine, Posted& posted) {
-  auto& call = *static_cast<OutgoingCall*>(posted.owner);
-  engine.start(call);
-  OutgoingPool::release(call);  // the reference the post held
-}
-
-void deliver_cancel(Engine& engine, Posted& posted) {
-  auto& call = *static_cast<OutgoingCall*>(posted.owner);
-  engine.cancel(call);
-  OutgoingPool::release(call);
-}
-
 void child_ended(OutgoingCall& call) {
   call.done.store(1, std::memory_order_release);
   call.done.notify_all();
 }
 
+void one_way_ended(OutgoingCall& call) {
+  OneWayCalls::release(static_cast<OneWayCalls*>(call.user));
+}
+
+// With the context's mutex held.
+std::size_t outstanding(const CallContext& context) {
+  return context.children_alive + (context.one_way != nullptr ? context.one_way->outstanding() : 0);
+}
+
 void abandon(CallContext& context, OutgoingCall& child) {
-  if (child.done.load(std::memory_order_acquire) == 0) {
-    OutgoingPool::add_reference(child);
-    child.cancel_post.owner = &child;
-    child.cancel_post.deliver = &deliver_cancel;
-    context.engine->post(child.cancel_post);
-  }
+  if (child.done.load(std::memory_order_acquire) == 0) context.engine->cancel_later(child);
   OutgoingPool::release(child);
 }
 
@@ -156,7 +148,7 @@ std::int32_t call(const godwit_here_v1* here, std::uint64_t node,
 
   const std::lock_guard lock(context.mutex);
   const std::uint32_t limit = context.engine->options().max_fan_out;
-  if (context.children_alive >= limit) {
+  if (outstanding(context) >= limit) {
     return failed(ErrorCode::fan_out_limit,
                   fmt::format("this function has {} calls outstanding, the limit", limit));
   }
@@ -172,19 +164,21 @@ std::int32_t call(const godwit_here_v1* here, std::uint64_t node,
   child->has_travel = true;
   child->travel = {};
   child->travel.hops_left = context.travel.hops_left - 1;
-  child->on_end = &child_ended;
-  child->start_post.owner = child;
-  child->start_post.deliver = &deliver_start;
-  const bool one_way = (flags & GODWIT_CALL_ONE_WAY) != 0;
-  if (!one_way) {
-    OutgoingPool::add_reference(*child);  // the handle's
-    context.children.push_back(child);
-    ++context.children_alive;
-    *handle = context.children.size();
-  } else if (handle != nullptr) {
-    *handle = 0;
+  if ((flags & GODWIT_CALL_ONE_WAY) != 0) {
+    if (context.one_way == nullptr) context.one_way = new OneWayCalls;
+    context.one_way->add();
+    child->user = context.one_way;
+    child->on_end = &one_way_ended;
+    if (handle != nullptr) *handle = 0;
+    context.engine->start_later(*child);
+    OutgoingPool::release(*child);
+    return 0;
   }
-  context.engine->post(child->start_post);
+  child->on_end = &child_ended;
+  context.children.push_back(child);  // and our reference with it
+  ++context.children_alive;
+  *handle = context.children.size();
+  context.engine->start_later(*child);
   return 0;
 }
 
@@ -298,6 +292,7 @@ void CallContext::prepare(Engine& owner, const code::Bundle& code, Time until, D
 }
 
 void CallContext::finish() {
+  if (one_way != nullptr) OneWayCalls::release(std::exchange(one_way, nullptr));
   if (children.empty()) return;
   for (OutgoingCall* child : children) {
     if (child != nullptr) abandon(*this, *child);

@@ -64,11 +64,12 @@ TEST(HostilePeer, OffersOfCodeWithoutEndAreNotAllTakenUp) {
     hostile.send(offer, bytes_of_value(ContentId::of(bytes_of_value(i))));
   }
   fleet.world().run_for(seconds(1));
-  EXPECT_EQ(hostile.answers, Question::kMaxOpen) << "each answer is a question for the code";
+  EXPECT_EQ(hostile.answers, CodeSearch::kMaxQuestions) << "each answer is a question for the code";
   fleet.world().run_for(seconds(65));
   hostile.send(offer, bytes_of_value(ContentId::of(bytes_of("later"))));
   fleet.world().run_for(seconds(1));
-  EXPECT_EQ(hostile.answers, Question::kMaxOpen + 1) << "questions without an answer are forgotten";
+  EXPECT_EQ(hostile.answers, CodeSearch::kMaxQuestions + 1)
+      << "questions without an answer are forgotten";
 }
 
 }  // namespace

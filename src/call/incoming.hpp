@@ -31,7 +31,6 @@ struct IncomingCall : Executor::Job,
   NodeId caller;
   std::uint64_t caller_id = 0;
   Time deadline;
-  bool has_code = false;  // the caller named the function in full
   ContentId bundle_id;
   std::uint32_t function = 0;
   wire::TravelExtension travel;

@@ -39,6 +39,14 @@ struct LinkState {
   std::uint32_t status_count = 0;     // and how many the peer has asked for since
   std::vector<std::uint64_t> tokens;  // by FunctionRef::index; 0: not learnt yet
 
+  [[nodiscard]] std::uint64_t token_of(const FunctionRef& function) const noexcept {
+    return function.index < tokens.size() ? tokens[function.index] : 0;
+  }
+  void set_token(const FunctionRef& function, std::uint64_t token) {
+    if (function.index >= tokens.size()) tokens.resize(function.index + 16, 0);
+    tokens[function.index] = token;
+  }
+
   std::uint32_t borrowed = 0;  // sends whose parts the transport still reads
   std::uint32_t asking = 0;    // our need_codes that are not answered
   std::uint32_t owed = 0;      // the peer's need_codes that we have not answered

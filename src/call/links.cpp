@@ -68,7 +68,7 @@ void Engine::on_up(Port& port, LinkId id, const fabric::Hello& hello) {
   for (QueuedMessage& queued : std::exchange(peer.queued, {})) {
     send_or_queue(peer.id, queued.header, std::move(queued.body));
   }
-  if (LinkState* usable = peer.link(); usable != nullptr) send_questions_for(peer, *usable);
+  if (LinkState* usable = peer.link(); usable != nullptr) search_.link_up(peer.id, *usable);
   pump(peer);
 }
 
@@ -94,7 +94,7 @@ void Engine::on_down(Port& port, LinkId id, const Error& why) {
   }
   lose_incoming(*link);
   lose_sent(*link, why);
-  lose_questions(*link, why);
+  search_.link_down(*link, why);
   port.remove(id);
 
   if (peer == nullptr) return;
@@ -142,15 +142,17 @@ void Engine::lose_incoming(LinkState& link) {
     }
   });
   link.incoming_count = 0;
+  // Whoever was asked last may be gone; but code that has come and is being loaded needs nobody.
   for (const ContentId& bundle : orphaned) {
-    if (const auto it = parked_.find(bundle); it != parked_.end()) {
-      if (it->second.calls.empty()) {
-        parked_.erase(it);
-      } else {
-        want_code(bundle);
-      }
-    }
+    if (store_->residence(bundle) == nullptr) search_.want(bundle);
   }
+}
+
+LinkState* Engine::link_to(NodeId node) {
+  Peer& peer = peer_of(node);
+  if (LinkState* link = peer.link(); link != nullptr) return link;
+  dial(peer);
+  return nullptr;
 }
 
 void Engine::dial(Peer& peer) {
@@ -193,7 +195,7 @@ void Engine::fail_waiting(Peer& peer) {
   for (OutgoingCall* call : given_up) {
     end(*call, {Ending::node_lost, call->lost_once, ErrorCode::unreachable}, bytes_of(text));
   }
-  lose_questions_for(peer, peer.last_error);
+  search_.unreachable(peer, peer.last_error);
   if (peer.waiting.empty() || peer.retry_armed) return;
   peer.backoff = std::clamp(peer.backoff * 2, kFirstBackoff, kLastBackoff);
   peer.retry_armed = true;

@@ -68,7 +68,7 @@ struct alignas(64) OutgoingCall : DeadlineHook, ListHook<OutgoingTag> {
   bool has_travel = false;
   bool is_hop = false;  // moves a travelling call on; ends when the receiver has taken it over
   bool lent = false;    // some part is the caller's memory, not ours
-  std::atomic<bool> cancelling{false};
+  std::atomic<bool> cancelling{false};  // the caller's wish, also before the engine has the call
 
   // --- The outcome, readable after on_end ---
   wire::OutcomeWord outcome;

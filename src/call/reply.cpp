@@ -63,10 +63,7 @@ void Engine::on_reply(LinkState& link, fabric::Message& message) {
     return;
   }
   const FunctionRef& function = *call->function;
-  if (call->link == &link && header.subject != 0) {
-    if (function.index >= link.tokens.size()) link.tokens.resize(function.index + 16, 0);
-    link.tokens[function.index] = header.subject;
-  }
+  if (call->link == &link && header.subject != 0) link.set_token(function, header.subject);
   if ((header.flags & wire::kAnswered) != 0) return;  // the answer itself is on another link
 
   const wire::OutcomeWord outcome = wire::unpack_outcome(header.aux);
@@ -75,7 +72,7 @@ void Engine::on_reply(LinkState& link, fabric::Message& message) {
                            outcome.reason == ErrorCode::unknown_code && call->sent_by_token &&
                            call->link == &link;
   if (stale_token) {  // the node evicted the code since: name it in full
-    link.tokens[function.index] = 0;
+    link.set_token(function, 0);
     link.sent.remove(*call);
     call->link = nullptr;
     send_call(link, *call);

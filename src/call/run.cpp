@@ -41,56 +41,44 @@ void ReplyBuffer::prepare(std::size_t limit_bytes) noexcept {
   reply.reserve = &reserve_reply;
 }
 
+// In the record that stands by. It is done with when the function returns, unless the call goes on
+// somewhere else, or came from somewhere else: then the call keeps the record, and another stands
+// by.
 void Engine::run_inline(LinkState& link, const wire::Header& header, code::FunctionSlot& slot,
-                        Bytes arguments, const wire::TravelExtension* travel) {
+                        Bytes arguments, const std::optional<wire::TravelExtension>& travel) {
+  IncomingCall& call = *inline_call_;
   const std::uint64_t token = store_->token_of(slot);
   code::LibraryUse& library = store_->enter(slot);
-  const std::chrono::milliseconds time_left(header.aux);
   wire::TravelExtension limits;
-  if (travel != nullptr) {
+  if (travel) {
     limits = *travel;
   } else {
     limits.hops_left = options_.max_hops;
   }
-  inline_context_.prepare(*this, slot.residence->bundle, {}, time_left, false, nullptr, limits);
-  inline_reply_.prepare(options_.max_result_bytes);
+  call.context.prepare(*this, slot.residence->bundle, {}, std::chrono::milliseconds(header.aux),
+                       false, nullptr, limits);
+  call.reply.prepare(options_.max_result_bytes);
 
   const std::uint64_t before = cycles();
   const std::int32_t status =
-      slot.entry(&inline_context_.table, arguments.data(), arguments.size(), &inline_reply_.reply);
+      slot.entry(&call.context.table, arguments.data(), arguments.size(), &call.reply.reply);
   note_overrun(slot, cycles() - before);
-  inline_context_.finish();
-  const bool hop = travel != nullptr && travel->intake_node != 0;
-  const bool goes_on = status == GODWIT_CONTINUE && inline_context_.continuation.set;
-  if (goes_on || hop) {
-    // Rare enough to take the general path: a record that can outlive this handler.
-    IncomingCall& call = incoming_pool_.acquire();
+  const bool hop = limits.intake_node != 0;
+  const bool goes_on = status == GODWIT_CONTINUE && call.context.continuation.set;
+  if (goes_on || hop) [[unlikely]] {
+    inline_call_ = &incoming_pool_.acquire();
     call.state = IncomingCall::State::running;
-    call.link = &link;
-    call.caller_id = header.id;
-    call.deadline = scheduler_.now() + time_left;
-    call.travel = limits;
-    call.travels = hop;
     call.token = token;
     call.library = &library;
     call.status = status;
-    call.context.continuation = std::move(inline_context_.continuation);
-    call.reply.prepare(options_.max_result_bytes);
-    if (inline_reply_.reply.size <= sizeof call.reply.inline_bytes) {
-      std::memcpy(call.reply.inline_bytes, inline_reply_.reply.data, inline_reply_.reply.size);
-    } else {
-      call.reply.spilled = std::move(inline_reply_.spilled);
-      call.reply.reply.data = call.reply.spilled.data();
-    }
-    call.reply.reply.size = inline_reply_.reply.size;
-    link.incoming.push_back(call);
-    ++link.incoming_count;
+    take_in(call, link, header, travel);
     finished(call);
     return;
   }
+  call.context.finish();
   store_->leave(library);
-  send_reply(link, header.id, token, outcome_of(status), inline_reply_.view(),
-             std::move(inline_reply_.spilled));
+  send_reply(link, header.id, token, outcome_of(status), call.reply.view(),
+             std::move(call.reply.spilled));
 }
 
 void Engine::note_overrun(const code::FunctionSlot& slot, std::uint64_t taken) {
@@ -159,13 +147,7 @@ void Engine::answer(IncomingCall& call, wire::OutcomeWord outcome, Bytes body, B
   if (call.travels) {
     const wire::TravelExtension travel = call.travel;
     answer_travelled(travel, outcome, body, std::move(kept));
-    if (call.link != nullptr) {
-      wire::Header moved;
-      moved.kind = wire::Kind::hop_moved;
-      moved.id = call.caller_id;
-      moved.subject = call.token;
-      send_message(*call.link, moved, {}, {}, nullptr);
-    }
+    send_hop_moved(call, {});
   } else if (call.link != nullptr) {
     send_reply(*call.link, call.caller_id, call.token, outcome, body, std::move(kept));
   }
@@ -184,11 +166,7 @@ void Engine::send_reply(LinkState& link, std::uint64_t caller_id, std::uint64_t 
 }
 
 void Engine::release(IncomingCall& call) {
-  if (static_cast<ListHook<ParkedTag>&>(call).linked()) {
-    const auto it = parked_.find(call.bundle_id);
-    it->second.calls.remove(call);
-    if (it->second.calls.empty()) parked_.erase(it);
-  }
+  search_.remove(call);
   LinkState* link = call.link;
   if (link != nullptr) {
     link->incoming.remove(call);

@@ -46,6 +46,30 @@ void Engine::start(OutgoingCall& call) {
   }
 }
 
+void Engine::start_later(OutgoingCall& call) {
+  OutgoingPool::add_reference(call);
+  call.start_post.owner = &call;
+  call.start_post.deliver = [](Engine& engine, Posted& posted) {
+    auto& posted_call = *static_cast<OutgoingCall*>(posted.owner);
+    engine.start(posted_call);
+    // A cancel that found the reactor free has overtaken this.
+    if (posted_call.cancelling.load(std::memory_order_relaxed)) engine.cancel(posted_call);
+    OutgoingPool::release(posted_call);
+  };
+  post(call.start_post);
+}
+
+void Engine::cancel_later(OutgoingCall& call) {
+  OutgoingPool::add_reference(call);
+  call.cancel_post.owner = &call;
+  call.cancel_post.deliver = [](Engine& engine, Posted& posted) {
+    auto& posted_call = *static_cast<OutgoingCall*>(posted.owner);
+    engine.cancel(posted_call);
+    OutgoingPool::release(posted_call);
+  };
+  post(call.cancel_post);
+}
+
 void Engine::wait_for_link(Peer& peer, OutgoingCall& call) {
   call.time_left = {};  // from here on time passes
   if (peer.waiting.size() >= options_.max_waiting) {
@@ -73,7 +97,7 @@ void Engine::pump(Peer& peer) {
 
 void Engine::send_call(LinkState& link, OutgoingCall& call) {
   const FunctionRef& function = *call.function;
-  const std::uint64_t token = function.index < link.tokens.size() ? link.tokens[function.index] : 0;
+  const std::uint64_t token = link.token_of(function);
 
   wire::Header header;
   header.kind = wire::Kind::call;
@@ -148,15 +172,18 @@ void Engine::send_parts(LinkState& link, OutgoingCall& call, const wire::Header&
 
 void Engine::cancel(OutgoingCall& call) {
   if (call.index >= live_.size() || live_[call.index] != &call) return;
-  const bool sent = call.state == OutgoingCall::State::sent;
-  if (sent && call.link != nullptr && call.link->up) {
-    wire::Header header;
-    header.kind = wire::Kind::cancel;
-    header.id = call.id;
-    send_message(*call.link, header, {}, {}, nullptr);
-  }
+  const bool sent = tell_node_to_stop(call);
   end(call, {Ending::cancelled, sent || call.lost_once, ErrorCode::cancelled},
       bytes_of("the caller cancelled the call"));
+}
+
+// False if the call has not been sent to any.
+bool Engine::tell_node_to_stop(OutgoingCall& call) {
+  if (call.state != OutgoingCall::State::sent) return false;
+  if (call.link != nullptr && call.link->up) {
+    send_message(*call.link, {.kind = wire::Kind::cancel, .id = call.id}, {}, {}, nullptr);
+  }
+  return true;
 }
 
 void Engine::arm_deadlines() {
@@ -171,14 +198,8 @@ void Engine::deadlines_due() {
   const Time now = scheduler_.now();
   wheel_.expire(now, [this](DeadlineHook& hook) {
     auto& call = static_cast<OutgoingCall&>(hook);
-    const bool sent = call.state == OutgoingCall::State::sent;
     const std::string where = peer_of(call.node).describe();
-    if (sent && call.link != nullptr && call.link->up) {
-      wire::Header header;
-      header.kind = wire::Kind::cancel;
-      header.id = call.id;
-      send_message(*call.link, header, {}, {}, nullptr);
-    }
+    const bool sent = tell_node_to_stop(call);
     end(call, {Ending::deadline, sent || call.lost_once, ErrorCode::deadline},
         bytes_of(fmt::format("the deadline passed {} {}",
                              sent ? "before an answer came from" : "while waiting to reach",

@@ -20,15 +20,8 @@ void Engine::travel_on(IncomingCall& call) {
   --travel.hops_left;
   if (call.travels) {
     const Time deadline = call.deadline;
-    leave_trail(travel, continuation.node);
-    if (call.link != nullptr) {
-      wire::Header moved;
-      moved.kind = wire::Kind::hop_moved;
-      moved.id = call.caller_id;
-      moved.subject = call.token;
-      const Bytes next = bytes_of_value(continuation.node.value);
-      send_message(*call.link, moved, {&next, 1}, {}, nullptr);
-    }
+    trail_.leave(travel.intake(), continuation.node);
+    send_hop_moved(call, bytes_of_value(continuation.node.value));
     release(call);
     send_hop(nullptr, continuation, deadline, travel);
     return;
@@ -72,6 +65,14 @@ void Engine::send_hop(IncomingCall* intake, const Continuation& continuation, Ti
   OutgoingPool::release(*hop);
 }
 
+// Gives the credit of a hop back; `next` is where the call went from here, or nothing.
+void Engine::send_hop_moved(IncomingCall& call, Bytes next) {
+  if (call.link == nullptr) return;
+  const wire::Header header{
+      .kind = wire::Kind::hop_moved, .id = call.caller_id, .subject = call.token};
+  send_message(*call.link, header, {&next, 1}, {}, nullptr);
+}
+
 // The hop was taken over (ok), or is known to have gone no further.
 void Engine::hop_ended(OutgoingCall& hop) {
   auto& engine = *static_cast<Engine*>(hop.user);
@@ -90,11 +91,7 @@ void Engine::on_hop_moved(LinkState& link, const wire::Header& header, Bytes bod
     ++stats_.late_replies;
     return;
   }
-  if (header.subject != 0 && hop->link == &link) {
-    const FunctionRef& function = *hop->function;
-    if (function.index >= link.tokens.size()) link.tokens.resize(function.index + 16, 0);
-    link.tokens[function.index] = header.subject;
-  }
+  if (header.subject != 0 && hop->link == &link) link.set_token(*hop->function, header.subject);
   if (body.size() == sizeof(std::uint64_t) && hop->travel.intake_node == options_.self.value) {
     const auto it = travelling_.find(hop->travel.intake_call);
     if (it != travelling_.end()) {
@@ -168,6 +165,11 @@ void Engine::on_hop_ended(LinkState& /*link*/, fabric::Message& message) {
   answer(call, wire::unpack_outcome(header.aux), view, std::move(body));
 }
 
+LinkState* Engine::origin_link(std::uint64_t intake_call) {
+  const auto it = travelling_.find(intake_call);
+  return it != travelling_.end() ? it->second->link : nullptr;
+}
+
 void Engine::cancel_travelling(IncomingCall& call) {
   if (call.hop != nullptr) {
     OutgoingCall& hop = *call.hop;
@@ -176,21 +178,8 @@ void Engine::cancel_travelling(IncomingCall& call) {
     cancel(hop);
     return;
   }
-  const std::array<std::uint64_t, 2> intake{options_.self.value, call.intake_id};
+  const wire::IntakeId intake{options_.self.value, call.intake_id};
   send_or_dial(call.whereabouts, wire::Kind::cancel, bytes_of_value(intake));
-}
-
-void Engine::leave_trail(const wire::TravelExtension& travel, NodeId next) {
-  trail_[trail_next_] = {travel.intake_node, travel.intake_call, next};
-  trail_next_ = (trail_next_ + 1) % kTrail;
-}
-
-NodeId Engine::follow_trail(std::uint64_t intake_node, std::uint64_t intake_call) const {
-  for (std::size_t i = 1; i <= kTrail; ++i) {
-    const Crumb& crumb = trail_[(trail_next_ + kTrail - i) % kTrail];
-    if (crumb.intake_node == intake_node && crumb.intake_call == intake_call) return crumb.next;
-  }
-  return {};
 }
 
 }  // namespace godwit::call

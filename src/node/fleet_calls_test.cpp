@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -163,6 +164,14 @@ TEST_F(FleetCalls, AFanOutBeyondTheLimitSaysSo) {
   ASSERT_FALSE(outcome);
   EXPECT_NE(outcome.error().message.find("4096 calls outstanding"), std::string::npos)
       << outcome.error().message;
+}
+
+TEST_F(FleetCalls, OneWayCallsCountAsOutstandingUntilTheyEnd) {
+  const FileToCome file("flood");
+  Fleet fleet = local(1);
+  const auto flood = function<std::uint32_t(std::string_view, std::uint32_t)>("one_way_flood");
+  EXPECT_EQ(value_of(flood.on(fleet.node(0))(file.path(), 5000).get()), 4096U);
+  std::ofstream(file.path()).put('\n');
 }
 
 // What a node says of the bundles it has.

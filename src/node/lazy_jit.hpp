@@ -6,7 +6,7 @@
 #include <mutex>
 #include <optional>
 
-#include "call/engine.hpp"
+#include "call/builder.hpp"
 #include "code/jit/jit.hpp"
 #include "trace/log.hpp"
 

@@ -187,10 +187,10 @@ void Runtime::run_as_owner(const std::function<void()>& f) {
 
 void Runtime::directory_changed() {
   const fleet::NodeList all = directory_->nodes();
-  auto visible = std::make_shared<call::NodeList>();
+  auto visible = std::make_shared<std::vector<call::VisibleNode>>();
   for (const fleet::NodeRecord& record : *all) {
     if (record.state == fleet::NodeState::up && record.role == fleet::NodeRole::node) {
-      visible->nodes.push_back({record.id, record.name});
+      visible->push_back({record.id, record.name});
     }
   }
   engine_->set_nodes(std::move(visible));

@@ -59,6 +59,15 @@ struct CodeExtension {
 };
 static_assert(sizeof(CodeExtension) == 48);
 
+// Names a travelling call: the node that took it in, and its id there. Also the body of a cancel
+// that follows one.
+struct IntakeId {
+  std::uint64_t node = 0;
+  std::uint64_t call = 0;
+  friend bool operator==(const IntakeId&, const IntakeId&) = default;
+};
+static_assert(sizeof(IntakeId) == 16);
+
 // Limits of a call made by mobile code and, while `intake_node` is set, where a travelling call
 // came from: the intake is the node that took it in from its origin and answers for it.
 struct TravelExtension {
@@ -70,6 +79,7 @@ struct TravelExtension {
   std::uint64_t intake_node = 0;
   std::uint64_t intake_call = 0;
   std::uint64_t reserved = 0;
+  [[nodiscard]] IntakeId intake() const noexcept { return {intake_node, intake_call}; }
 };
 static_assert(sizeof(TravelExtension) == 48);
 

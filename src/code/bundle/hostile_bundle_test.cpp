@@ -42,7 +42,7 @@ TEST(HostileBundle, TheUntouchedFileIsAccepted) {
 
 TEST(HostileBundle, EveryFlippedBitIsNoticed) {
   const std::string good = sample_file();
-  for (std::size_t bit = 0; bit < good.size() * 8; bit += 3) {
+  for (std::size_t bit = 0; bit < good.size() * 8; ++bit) {
     std::string bad = good;
     bad[bit / 8] = static_cast<char>(bad[bit / 8] ^ (1 << bit % 8));
     EXPECT_TRUE(is_rejected(bad)) << "bit " << bit;

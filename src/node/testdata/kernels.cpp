@@ -108,6 +108,16 @@ void hold(godwit::Here&, std::string_view file) {
 }
 GODWIT_EXPORT(hold);
 
+// As many one-way calls, each of which lasts until the file is there, as it may have; at most
+// `calls`.
+std::uint32_t one_way_flood(godwit::Here& here, std::string_view file, std::uint32_t calls) {
+  for (std::uint32_t i = 0; i < calls; ++i) {
+    if (here.one_way<hold>(here.self(), file) != 0) return i;
+  }
+  return calls;
+}
+GODWIT_EXPORT(one_way_flood);
+
 // Leaves the file `begun`, and `told` once it has seen that its caller gave up; at the latest after
 // a minute it returns without.
 void report_cancel(godwit::Here& here, std::string_view begun, std::string_view told) {

@@ -1,0 +1,23 @@
+// How the engine gets a link to a node it has none to.
+#pragma once
+
+#include "base/ids.hpp"
+#include "godwit/error.hpp"
+
+namespace godwit::call {
+
+class Port;
+
+// Finds a way to a node. Implemented by node/ over the fleet's directory.
+class Dialer {
+ public:
+  struct Dialled {
+    Port* port = nullptr;
+    LinkId link;
+  };
+  virtual ~Dialer() = default;
+  // Starts a link to the node's attempt-th address, counted from 0. not_found: there are no more.
+  [[nodiscard]] virtual Result<Dialled> dial(NodeId node, unsigned attempt) = 0;
+};
+
+}  // namespace godwit::call
