@@ -1,0 +1,55 @@
+#include "node/region_host.hpp"
+
+#include <utility>
+
+#include "base/fail.hpp"
+#include "fabric/waiter.hpp"
+#include "node/runtime.hpp"
+
+namespace godwit::node {
+
+call::Caller& RegionHost::caller() {
+  return runtime_.caller();
+}
+
+region::RegionTable& RegionHost::table() {
+  return runtime_.regions();
+}
+
+fleet::NodeList RegionHost::nodes() {
+  return runtime_.nodes();
+}
+
+Status RegionHost::publish(const wire::RegionDescriptor& descriptor) {
+  Result<fleet::Version> written;
+  const auto done = [&](Result<fleet::Version> version) { written = std::move(version); };
+  runtime_.run_as_owner([&] {
+    if (descriptor.state == wire::RegionState::dropped) {
+      runtime_.directory().erase_name(descriptor.key(), done);
+    } else {
+      runtime_.directory().put_name(descriptor.key(), bytes_of(wire::encode(descriptor)), done);
+    }
+  });
+  if (!written) return tl::unexpected(std::move(written).error());
+  return {};
+}
+
+// The service keeps the time, so the wait ends.
+Result<std::shared_ptr<const region::MappedShard>> RegionHost::map(
+    const region::ShardPlace& place, std::chrono::nanoseconds at_most) {
+  struct Answer {
+    fabric::Waiter waiter;
+    Result<std::shared_ptr<const region::MappedShard>> shard;
+  };
+  Answer answer;
+  runtime_.run_as_owner([&] {
+    runtime_.region_service().map(place, at_most, [&answer](auto shard) {
+      answer.shard = std::move(shard);
+      answer.waiter.complete();
+    });
+  });
+  runtime_.reactor().wait(answer.waiter, fabric::kNever);
+  return std::move(answer.shard);
+}
+
+}  // namespace godwit::node
