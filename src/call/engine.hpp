@@ -28,6 +28,7 @@
 #include "call/link_state.hpp"
 #include "call/outgoing.hpp"
 #include "call/port.hpp"
+#include "call/regions.hpp"
 #include "call/status.hpp"
 #include "code/store/store.hpp"
 #include "wire/call.hpp"
@@ -144,6 +145,9 @@ class Engine final : public code::StoreEvents {
   [[nodiscard]] std::shared_ptr<const NodeList> nodes() const;
   void set_builder(Builder* builder) { builder_ = builder; }
   [[nodiscard]] Builder* builder() const { return builder_; }
+  // Before anything runs; null: this process knows no regions.
+  void set_regions(Regions* regions) { regions_ = regions; }
+  [[nodiscard]] Regions* regions() const { return regions_; }
   [[nodiscard]] EngineObserver& observer() { return observer_; }
 
   // --- Other messages ---
@@ -367,6 +371,7 @@ class Engine final : public code::StoreEvents {
   mutable std::mutex nodes_mutex_;
   std::shared_ptr<const NodeList> nodes_;
   Builder* builder_ = nullptr;
+  Regions* regions_ = nullptr;
   bool sweep_armed_ = false;
   bool idle_check_armed_ = false;
   std::shared_ptr<Engine*> self_;  // expired for tasks that outlive the engine
