@@ -2,8 +2,8 @@
 //
 // Both ends are here, since a node is both: it makes calls (start, cancel) and takes them (accept,
 // run, answer), asks for code and gives it. The verbs live in one file each: links.cpp, start.cpp,
-// reply.cpp, accept.cpp, run.cpp, code_search.cpp, code_exchange.cpp, travel.cpp, farewell.cpp;
-// here.cpp is the door of mobile code, status.cpp what the engine says of itself.
+// reply.cpp, accept.cpp, run.cpp, code_search.cpp, code_exchange.cpp, travel.cpp, farewell.cpp,
+// descriptors.cpp; here.cpp is the door of mobile code, status.cpp what the engine says of itself.
 //
 // Threads: everything is called by the scheduler's owning thread, except post().
 #pragma once
@@ -28,8 +28,10 @@
 #include "call/link_state.hpp"
 #include "call/outgoing.hpp"
 #include "call/port.hpp"
+#include "call/regions.hpp"
 #include "call/status.hpp"
 #include "code/store/store.hpp"
+#include "fabric/fd.hpp"
 #include "wire/call.hpp"
 #include "wire/hello.hpp"
 
@@ -59,6 +61,9 @@ class EngineObserver {
   virtual void on_stray_down(LinkId /*link*/, const Error& /*why*/) {}
   // A message of a kind the engine does not handle itself (the fleet's table).
   virtual void on_other(NodeId /*from*/, const wire::Header& /*header*/, Bytes /*body*/) {}
+  // A message that came with open descriptors; those not moved out are closed when this returns.
+  virtual void on_descriptors(NodeId /*from*/, const wire::Header& /*header*/, Bytes /*body*/,
+                              std::span<fabric::Fd> /*descriptors*/) {}
   // An inline function kept the polling thread for longer than it should.
   virtual void on_overrun(const code::Bundle& /*bundle*/, std::uint32_t /*function*/,
                           Duration /*took*/) {}
@@ -144,12 +149,21 @@ class Engine final : public code::StoreEvents {
   [[nodiscard]] std::shared_ptr<const NodeList> nodes() const;
   void set_builder(Builder* builder) { builder_ = builder; }
   [[nodiscard]] Builder* builder() const { return builder_; }
+  // Before anything runs; null: this process knows no regions.
+  void set_regions(Regions* regions) { regions_ = regions; }
+  [[nodiscard]] Regions* regions() const { return regions_; }
   [[nodiscard]] EngineObserver& observer() { return observer_; }
 
   // --- Other messages ---
   // Makes a link if there is none; the message is lost if that fails.
   void send_or_dial(NodeId to, wire::Kind kind, Bytes body);
   void send_or_dial(NodeId to, const wire::Header& header, Bytes body);
+  // Hands 1 to fabric::kMaxDescriptors open descriptors, which stay the caller's, to a process of
+  // this host, with a body of at most fabric::kMaxDescriptorBody. Makes no link: it is meant for
+  // answers, and goes over a link that is being left if there is no other. Errors: unreachable (no
+  // link that carries descriptors), and those of Transport::send_descriptors.
+  [[nodiscard]] Status send_descriptors(NodeId to, const wire::Header& header, Bytes body,
+                                        std::span<const int> descriptors);
   // Makes sure there is, or will be, a link.
   void connect(NodeId node);
   // Sends a bundle before it is asked for.
@@ -197,6 +211,11 @@ class Engine final : public code::StoreEvents {
   void leave(LinkState& link);
   void farewell(LinkState& link);
   void on_bye(LinkState& link, const wire::Header& header);
+
+  // descriptors.cpp
+  void on_descriptors(LinkState& link, const wire::Header& header, Bytes body,
+                      std::span<fabric::Fd> descriptors);
+  [[nodiscard]] LinkState* link_for_descriptors(NodeId to) const;
 
   // start.cpp
   void drain_inbox();
@@ -367,6 +386,7 @@ class Engine final : public code::StoreEvents {
   mutable std::mutex nodes_mutex_;
   std::shared_ptr<const NodeList> nodes_;
   Builder* builder_ = nullptr;
+  Regions* regions_ = nullptr;
   bool sweep_armed_ = false;
   bool idle_check_armed_ = false;
   std::shared_ptr<Engine*> self_;  // expired for tasks that outlive the engine

@@ -14,7 +14,7 @@
 namespace godwit::region {
 
 // Where a shard is to be found.
-struct ShardPlace {
+struct ShardKey {
   NodeId home;
   std::uint64_t region = 0;
   std::uint32_t shard = 0;
@@ -29,10 +29,10 @@ class MappedShard {
  public:
   // Checks and maps what the home sent. Errors: protocol_violation, resource_exhausted.
   [[nodiscard]] static Result<std::shared_ptr<const MappedShard>> create(
-      const ShardPlace& place, const wire::RegionGrant& grant, const fabric::Fd& memory,
+      const ShardKey& place, const wire::RegionGrant& grant, const fabric::Fd& memory,
       const fabric::Fd& life_page);
 
-  [[nodiscard]] const ShardPlace& place() const noexcept { return place_; }
+  [[nodiscard]] const ShardKey& place() const noexcept { return place_; }
   // Where the element at offset 0 lies; there is room for capacity_elements() of them.
   [[nodiscard]] const std::byte* data() const noexcept { return segment_.data(); }
   [[nodiscard]] std::uint64_t capacity_elements() const noexcept {
@@ -54,14 +54,14 @@ class MappedShard {
   [[nodiscard]] bool home_lives() const noexcept { return life_.alive_after_loads(); }
 
  private:
-  MappedShard(const ShardPlace& place, std::uint32_t element_size, fabric::SegmentView segment,
+  MappedShard(const ShardKey& place, std::uint32_t element_size, fabric::SegmentView segment,
               fabric::PeerLife life) noexcept
       : place_(place),
         element_size_(element_size),
         segment_(std::move(segment)),
         life_(std::move(life)) {}
 
-  ShardPlace place_;
+  ShardKey place_;
   std::uint32_t element_size_;
   fabric::SegmentView segment_;
   fabric::PeerLife life_;

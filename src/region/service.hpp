@@ -32,7 +32,7 @@ class RegionService {
   // unsupported (the home is on another host, is reached over tcp, or keeps the shard in a file:
   // use messages), not_found (no such shard there), node_lost, unreachable, deadline,
   // resource_exhausted, protocol_violation.
-  void map(const ShardPlace& wanted, Duration at_most, Done done);
+  void map(const ShardKey& wanted, Duration at_most, Done done);
 
   // What the engine hands up. True if it was the service's.
   bool on_message(NodeId from, const wire::Header& header, Bytes body);
@@ -43,14 +43,14 @@ class RegionService {
 
  private:
   struct Question {
-    ShardPlace place;
+    ShardKey place;
     TimerId timer;
     Done done;
   };
   void answer(NodeId asker, const wire::Header& question);
   void refuse(NodeId asker, const wire::Header& question, const Error& why);
   [[nodiscard]] Result<std::shared_ptr<const MappedShard>> accept(
-      const ShardPlace& place, Bytes body, std::span<fabric::Fd> descriptors);
+      const ShardKey& place, Bytes body, std::span<fabric::Fd> descriptors);
   void end(std::uint64_t id, Result<std::shared_ptr<const MappedShard>> result);
 
   call::Engine& engine_;

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 
+#include "fabric/fd.hpp"
 #include "fabric/memory/segment.hpp"
 #include "region/budget.hpp"
 #include "wire/region.hpp"
@@ -22,19 +23,22 @@ class Shard {
   Shard(const Shard&) = delete;
   Shard& operator=(const Shard&) = delete;
 
+  // Never moves.
   [[nodiscard]] std::byte* data() const noexcept { return data_; }
   [[nodiscard]] std::uint64_t elements() const noexcept {
     return elements_.load(std::memory_order_acquire);
   }
   [[nodiscard]] std::uint32_t element_size() const noexcept { return element_size_; }
-  // What it costs the budget.
-  [[nodiscard]] std::uint64_t bytes() const noexcept {
-    return bytes_.load(std::memory_order_relaxed);
+  [[nodiscard]] bool in_file() const noexcept { return !file_.empty(); }
+  // What it costs the budget; 0 for a file, whose pages the system can take back.
+  [[nodiscard]] std::uint64_t budget_bytes() const noexcept {
+    return budget_bytes_.load(std::memory_order_relaxed);
   }
 
-  // From then on it has so many elements; never fewer than before. Errors: resource_exhausted.
+  // From then on it has so many elements; fewer than it has is no change. Errors:
+  // resource_exhausted (the budget, or the disk), io.
   [[nodiscard]] Status grow(std::uint64_t elements);
-  // Whoever mapped it sees it with the next look; a file is deleted when its shard is dropped.
+  // Whoever mapped it sees it with the next look. A file is deleted when its shard is dropped.
   void set_state(wire::RegionState state);
 
   // What another process of this host needs to map it. Errors: unsupported (it lies in a file),
@@ -50,17 +54,18 @@ class Shard {
   Shard() = default;
 
   std::uint64_t region_ = 0;
+  std::string name_;  // of the region, for messages
   std::uint32_t number_ = 0;
   std::uint32_t element_size_ = 0;
-  std::string name_;  // of the region, for messages
   std::string file_;  // empty: in memory
   std::shared_ptr<Budget> budget_;
 
   mutable std::mutex mutex_;  // guards segment_, but not its data
   fabric::Segment segment_;
   std::byte* data_ = nullptr;
+  std::size_t data_offset_ = 0;  // of data_ in the segment
   std::atomic<std::uint64_t> elements_{0};
-  std::atomic<std::uint64_t> bytes_{0};
+  std::atomic<std::uint64_t> budget_bytes_{0};
 };
 
 }  // namespace godwit::region

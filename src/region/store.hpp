@@ -40,10 +40,6 @@ class ShardStore {
   [[nodiscard]] const Budget& budget() const noexcept { return *budget_; }
 
  private:
-  [[nodiscard]] Result<fabric::Segment> open_file(const wire::RegionDescriptor& descriptor,
-                                                  std::uint32_t number, std::uint64_t bytes,
-                                                  std::string& path);
-
   Options options_;
   std::shared_ptr<Budget> budget_;
   std::mutex life_mutex_;

@@ -5,12 +5,16 @@
 // directory says so (then two were made at once, and the fleet has settled on one).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/ids.hpp"
@@ -28,13 +32,15 @@ namespace godwit::region {
 // A region at one moment. Immutable but for the memory of its shard.
 struct KnownRegion {
   wire::RegionDescriptor descriptor;
-  std::vector<std::uint64_t> nodes;  // the home of each shard; 0: lost
-  std::uint32_t own = GODWIT_NO_SHARD;
-  std::shared_ptr<Shard> shard;  // the memory of `own`; null: lost, or there is none
+  std::vector<std::uint64_t> nodes;     // the home of each shard; 0: lost
+  std::uint32_t own = GODWIT_NO_SHARD;  // this process's shard
+  std::shared_ptr<Shard> shard;         // its memory; null: lost, or there is none
+  std::uint64_t own_elements = 0;       // of the region's, how many lie in it
 };
+using KnownRegionPtr = std::shared_ptr<const KnownRegion>;
 
-// Any thread; the locks are held for a moment only, except in apply(), which takes as long as
-// making memory does and lets readers pass meanwhile.
+// Any thread. The locks are held for a moment, except that apply() and hear() take as long as
+// making memory does; readers pass them meanwhile.
 class RegionTable final : public call::Regions {
  public:
   struct Self {
@@ -51,12 +57,15 @@ class RegionTable final : public call::Regions {
   RegionTable(Self self, ShardStore* store) : self_(std::move(self)), store_(store) {}
 
   // --- For programs and services ---
-  // Errors: not_found.
-  [[nodiscard]] Result<std::shared_ptr<const KnownRegion>> find_region(std::string_view name);
-  [[nodiscard]] Result<std::shared_ptr<const KnownRegion>> region(std::uint64_t id);
-  // Makes this process's part of the region what the descriptor says. Applying one again, or an
-  // older one, changes nothing. Errors: as godwit_here_v1 says of apply_region().
-  Status apply(const wire::RegionDescriptor& descriptor);
+  // Regions that live, sealed ones included. Errors: not_found.
+  [[nodiscard]] Result<KnownRegionPtr> find_region(std::string_view name);
+  [[nodiscard]] Result<KnownRegionPtr> region(std::uint64_t id);
+  [[nodiscard]] ShardStore* store() const noexcept { return store_; }
+  // Makes this process's part of the region what the descriptor says; readers see it from then on.
+  // Applying the same again, or an older one, changes nothing. Errors: invalid_argument (makes no
+  // sense, or changes what cannot be changed), already_exists (another region of that name, or
+  // another change of the same version), resource_exhausted, io; nothing is changed then.
+  Status apply(const wire::RegionDescriptor& news) { return merge(news, Source::applied); }
 
   // --- What mobile code sees ---
   Result<std::uint64_t> find(std::string_view name) override;
@@ -75,13 +84,41 @@ class RegionTable final : public call::Regions {
   void write_status(trace::Json& status);
 
  private:
-  Self self_;
-  ShardStore* store_;
+  enum class Source : std::uint8_t { applied, directory };
+  struct NameHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const noexcept {
+      return std::hash<std::string_view>()(text);
+    }
+  };
+  struct Life {
+    Epoch epoch;
+    bool lost = false;
+  };
 
-  std::mutex applying_;  // one apply() at a time; taken before mutex_
+  Status merge(const wire::RegionDescriptor& news, Source source);
+  [[nodiscard]] Status check_change(const wire::RegionDescriptor& news, const KnownRegion* known,
+                                    Source source);
+  [[nodiscard]] Result<std::shared_ptr<Shard>> shape_shard(const wire::RegionDescriptor& news,
+                                                           std::uint32_t own,
+                                                           const KnownRegion* known);
+  [[nodiscard]] bool is_own(const wire::RegionDescriptor& region, std::uint32_t shard) const;
+  // The rest with mutex_ held.
+  [[nodiscard]] KnownRegionPtr lookup(std::uint64_t id) const;
+  [[nodiscard]] KnownRegionPtr lookup(std::string_view name) const;
+  [[nodiscard]] std::vector<std::uint64_t> homes(const wire::RegionDescriptor& region) const;
+  void insert(KnownRegionPtr region);
+
+  const Self self_;
+  ShardStore* const store_;
+
+  std::mutex applying_;  // one change of descriptors at a time; taken before mutex_
   std::mutex mutex_;
-  std::unordered_map<std::uint64_t, std::shared_ptr<const KnownRegion>> regions_;
+  std::unordered_map<std::uint64_t, KnownRegionPtr> regions_;
+  std::unordered_map<std::string, std::uint64_t, NameHash, std::equal_to<>> names_;
+  std::deque<std::uint64_t> dropped_;  // oldest first
   fleet::NodeList nodes_;
+  std::unordered_map<NodeId, Life> lives_;
 };
 
 }  // namespace godwit::region

@@ -54,6 +54,7 @@ struct RegionDescriptor {
   [[nodiscard]] std::string key() const { return std::string(kRegionKeyPrefix) + name; }
 };
 [[nodiscard]] bool operator==(const RegionDescriptor& a, const RegionDescriptor& b);
+[[nodiscard]] bool same_map(const godwit_shard_map& a, const godwit_shard_map& b) noexcept;
 
 // invalid_argument, saying which field and why. What passes can be encoded, and everything that
 // godwit/sharding.hpp computes from it stays in range. Whether `type` is one, and of that size, is
