@@ -23,12 +23,9 @@ fleet::NodeList RegionHost::nodes() {
 Status RegionHost::publish(const wire::RegionDescriptor& descriptor) {
   Result<fleet::Version> written;
   const auto done = [&](Result<fleet::Version> version) { written = std::move(version); };
+  // Also that of a dropped region: those who hear of it have to be told.
   runtime_.run_as_owner([&] {
-    if (descriptor.state == wire::RegionState::dropped) {
-      runtime_.directory().erase_name(descriptor.key(), done);
-    } else {
-      runtime_.directory().put_name(descriptor.key(), bytes_of(wire::encode(descriptor)), done);
-    }
+    runtime_.directory().put_name(descriptor.key(), bytes_of(wire::encode(descriptor)), done);
   });
   if (!written) return tl::unexpected(std::move(written).error());
   return {};
