@@ -24,10 +24,13 @@ void Runtime::make_regions() {
 
 // A node may have to make memory, which takes its time; a client only remembers.
 void Runtime::on_region_news(const fleet::NameEntry& name) {
-  if (name.erased || !name.key.starts_with(wire::kRegionKeyPrefix)) return;
-  auto hear = [this, key = name.key, value = name.value] {
-    if (const Status heard = regions_->hear(value); !heard) {
-      log_.warn("what the fleet says of {} cannot be followed: {}", key, heard.error().message);
+  if (!name.key.starts_with(wire::kRegionKeyPrefix)) return;
+  auto hear = [this, name] {
+    const std::string region = name.key.substr(wire::kRegionKeyPrefix.size());
+    const Status heard = name.erased ? regions_->hear_erased(region) : regions_->hear(name.value);
+    if (!heard) {
+      log_.warn("what the fleet says of region '{}' cannot be followed: {}", region,
+                heard.error().message);
     }
   };
   if (shards_ == nullptr) return hear();
