@@ -29,10 +29,10 @@ class MappedShard {
  public:
   // Checks and maps what the home sent. Errors: protocol_violation, resource_exhausted.
   [[nodiscard]] static Result<std::shared_ptr<const MappedShard>> create(
-      const ShardKey& place, const wire::RegionGrant& grant, const fabric::Fd& memory,
+      const ShardKey& key, const wire::RegionGrant& grant, const fabric::Fd& memory,
       const fabric::Fd& life_page);
 
-  [[nodiscard]] const ShardKey& place() const noexcept { return place_; }
+  [[nodiscard]] const ShardKey& key() const noexcept { return key_; }
   // Where the element at offset 0 lies; there is room for capacity_elements() of them.
   [[nodiscard]] const std::byte* data() const noexcept { return segment_.data(); }
   [[nodiscard]] std::uint64_t capacity_elements() const noexcept {
@@ -54,14 +54,14 @@ class MappedShard {
   [[nodiscard]] bool home_lives() const noexcept { return life_.alive_after_loads(); }
 
  private:
-  MappedShard(const ShardKey& place, std::uint32_t element_size, fabric::SegmentView segment,
+  MappedShard(const ShardKey& key, std::uint32_t element_size, fabric::SegmentView segment,
               fabric::PeerLife life) noexcept
-      : place_(place),
+      : key_(key),
         element_size_(element_size),
         segment_(std::move(segment)),
         life_(std::move(life)) {}
 
-  ShardKey place_;
+  ShardKey key_;
   std::uint32_t element_size_;
   fabric::SegmentView segment_;
   fabric::PeerLife life_;

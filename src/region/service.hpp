@@ -43,14 +43,14 @@ class RegionService {
 
  private:
   struct Question {
-    ShardKey place;
+    ShardKey key;
     TimerId timer;
     Done done;
   };
   void answer(NodeId asker, const wire::Header& question);
-  void refuse(NodeId asker, const wire::Header& question, const Error& why);
+  [[nodiscard]] Status grant(NodeId asker, const wire::Header& question);
   [[nodiscard]] Result<std::shared_ptr<const MappedShard>> accept(
-      const ShardKey& place, Bytes body, std::span<fabric::Fd> descriptors);
+      const ShardKey& key, Bytes body, std::span<fabric::Fd> descriptors);
   void end(std::uint64_t id, Result<std::shared_ptr<const MappedShard>> result);
 
   call::Engine& engine_;

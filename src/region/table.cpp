@@ -37,15 +37,6 @@ bool same_shape(const RegionDescriptor& a, const RegionDescriptor& b) {
          a.in_files == b.in_files && wire::same_map(a.map, b.map) && a.shards == b.shards;
 }
 
-// Two changes made at the same time have the same version: the second to arrive is not made.
-Status check_repeated(const RegionDescriptor& news, const RegionDescriptor& known, bool applied) {
-  if (!applied || news.version < known.version || news == known) return {};
-  return fail(
-      ErrorCode::already_exists,
-      "region '{}' was changed by somebody else at the same time: look at it, and try again",
-      news.name);
-}
-
 std::uint32_t find_shard(const RegionDescriptor& region, NodeId node) {
   for (std::size_t i = 0; i < region.shards.size(); ++i) {
     if (region.shards[i].node == node) return static_cast<std::uint32_t>(i);
@@ -67,7 +58,23 @@ Status RegionTable::hear(Bytes value) {
   return merge(news, Source::directory);
 }
 
-Status RegionTable::merge(const RegionDescriptor& news, Source source) {
+Status RegionTable::hear_erased(std::string_view name) {
+  const std::lock_guard one_at_a_time(applying_);
+  const auto heard = heard_.find(name);
+  if (heard == heard_.end()) return {};
+  KnownRegionPtr known;
+  {
+    const std::lock_guard lock(mutex_);
+    known = lookup(heard->second);
+  }
+  heard_.erase(heard);
+  if (known == nullptr) return {};
+  RegionDescriptor news = known->descriptor;
+  news.state = RegionState::dropped;
+  return change(std::move(news), known);
+}
+
+Status RegionTable::merge(RegionDescriptor news, Source source) {
   GODWIT_CHECK(wire::validate(news));
   GODWIT_CHECK(check_type(news));
   const std::lock_guard one_at_a_time(applying_);
@@ -76,42 +83,26 @@ Status RegionTable::merge(const RegionDescriptor& news, Source source) {
     const std::lock_guard lock(mutex_);
     known = lookup(news.id);
   }
-  if (known != nullptr && known->descriptor.version >= news.version) {
-    return check_repeated(news, known->descriptor, source == Source::applied);
+  if (source == Source::directory) heard_[news.name] = news.id;
+  if (known == nullptr) {
+    GODWIT_CHECK(check_new(news, source));
+    return change(std::move(news), nullptr);
   }
-  GODWIT_CHECK(check_change(news, known.get(), source));
-
-  auto changed = std::make_shared<KnownRegion>();
-  changed->descriptor = news;
-  changed->own = find_shard(news, self_.node);
-  if (changed->own != GODWIT_NO_SHARD && is_own(news, changed->own)) {
-    GODWIT_TRY(changed->shard, shape_shard(news, changed->own, known.get()));
-    changed->own_elements = ShardMap(news.map).shard_elements(changed->own, news.elements);
+  const RegionDescriptor& old = known->descriptor;
+  if (!same_shape(old, news)) {
+    return fail(ErrorCode::invalid_argument,
+                "region '{}' can grow, be sealed and be dropped; everything else of it is fixed",
+                old.name);
   }
-  {
-    const std::lock_guard lock(mutex_);
-    changed->nodes = homes(news);
-    insert(std::move(changed));
-  }
-  // Only now, so that nobody finds the region by its name and its memory dropped.
-  if (known != nullptr && known->shard != nullptr) known->shard->set_state(news.state);
-  return {};
+  news.version = std::max(news.version, old.version);
+  news.elements = std::max(news.elements, old.elements);
+  news.state = std::max(news.state, old.state);
+  // Nothing of one that is gone can change any more.
+  if (news == old || old.state == RegionState::dropped) return {};
+  return change(std::move(news), known);
 }
 
-Status RegionTable::check_change(const RegionDescriptor& news, const KnownRegion* known,
-                                 Source source) {
-  if (known != nullptr) {
-    const RegionDescriptor& old = known->descriptor;
-    if (old.state == RegionState::dropped) {
-      return fail(ErrorCode::invalid_argument, "region '{}' was dropped, for good", news.name);
-    }
-    if (!same_shape(old, news) || news.elements < old.elements || news.state < old.state) {
-      return fail(ErrorCode::invalid_argument,
-                  "region '{}' can grow, be sealed and be dropped; everything else of it is fixed",
-                  news.name);
-    }
-    return {};
-  }
+Status RegionTable::check_new(const RegionDescriptor& news, Source source) {
   const std::lock_guard lock(mutex_);
   if (regions_.size() - dropped_.size() >= kMaxRegions) {
     return fail(ErrorCode::resource_exhausted,
@@ -126,6 +117,26 @@ Status RegionTable::check_change(const RegionDescriptor& news, const KnownRegion
                 "attach to it",
                 news.name, other->descriptor.elements, other->descriptor.type);
   }
+  return {};
+}
+
+// With applying_ held.
+Status RegionTable::change(RegionDescriptor news, const KnownRegionPtr& known) {
+  auto changed = std::make_shared<KnownRegion>();
+  changed->own = find_shard(news, self_.node);
+  if (changed->own != GODWIT_NO_SHARD && is_own(news, changed->own)) {
+    GODWIT_TRY(changed->shard, shape_shard(news, changed->own, known.get()));
+    changed->own_elements = ShardMap(news.map).shard_elements(changed->own, news.elements);
+  }
+  const RegionState state = news.state;
+  changed->descriptor = std::move(news);
+  {
+    const std::lock_guard lock(mutex_);
+    changed->nodes = homes(changed->descriptor);
+    insert(std::move(changed));
+  }
+  // Only now, so that nobody finds the region by its name and its memory dropped.
+  if (known != nullptr && known->shard != nullptr) known->shard->set_state(state);
   return {};
 }
 

@@ -1,8 +1,9 @@
 // Every region this process knows of: what was applied here and what the fleet's directory says.
 //
-// A descriptor of a higher version replaces that of the same id. A name means the region that was
-// last made under it; making one under the name of another that lives is refused, unless the
-// directory says so (then two were made at once, and the fleet has settled on one).
+// Descriptors of one id are joined: the larger count of elements and the later state hold, in
+// whichever order they arrive. A name means the region that was last made under it; making one
+// under the name of another that lives is refused, unless the directory says so (then two were made
+// at once, and the fleet has settled on one).
 #pragma once
 
 #include <cstddef>
@@ -63,8 +64,8 @@ class RegionTable final : public call::Regions {
   [[nodiscard]] ShardStore* store() const noexcept { return store_; }
   // Makes this process's part of the region what the descriptor says; readers see it from then on.
   // Applying the same again, or an older one, changes nothing. Errors: invalid_argument (makes no
-  // sense, or changes what cannot be changed), already_exists (another region of that name, or
-  // another change of the same version), resource_exhausted, io; nothing is changed then.
+  // sense, or changes what cannot be changed), already_exists (another region of that name),
+  // resource_exhausted, io; nothing is changed then.
   Status apply(const wire::RegionDescriptor& news) { return merge(news, Source::applied); }
 
   // --- What mobile code sees ---
@@ -77,6 +78,9 @@ class RegionTable final : public call::Regions {
   // The value of a shared name that starts with wire::kRegionKeyPrefix. Like apply(), except that a
   // different region of that name gives way.
   Status hear(Bytes value);
+  // The shared name of that region ("list") was erased: what the directory said under it is gone.
+  // What was made under the name since, and the directory has not heard of, stays.
+  Status hear_erased(std::string_view name);
   // Which nodes there are: shards of earlier lives, and of nodes that are gone, are lost.
   void set_nodes(fleet::NodeList nodes);
 
@@ -96,9 +100,9 @@ class RegionTable final : public call::Regions {
     bool lost = false;
   };
 
-  Status merge(const wire::RegionDescriptor& news, Source source);
-  [[nodiscard]] Status check_change(const wire::RegionDescriptor& news, const KnownRegion* known,
-                                    Source source);
+  Status merge(wire::RegionDescriptor news, Source source);
+  [[nodiscard]] Status check_new(const wire::RegionDescriptor& news, Source source);
+  Status change(wire::RegionDescriptor news, const KnownRegionPtr& known);
   [[nodiscard]] Result<std::shared_ptr<Shard>> shape_shard(const wire::RegionDescriptor& news,
                                                            std::uint32_t own,
                                                            const KnownRegion* known);
@@ -112,10 +116,13 @@ class RegionTable final : public call::Regions {
   const Self self_;
   ShardStore* const store_;
 
+  using Names = std::unordered_map<std::string, std::uint64_t, NameHash, std::equal_to<>>;
+
   std::mutex applying_;  // one change of descriptors at a time; taken before mutex_
+  Names heard_;          // which region the directory has under a name; guarded by applying_
   std::mutex mutex_;
   std::unordered_map<std::uint64_t, KnownRegionPtr> regions_;
-  std::unordered_map<std::string, std::uint64_t, NameHash, std::equal_to<>> names_;
+  Names names_;
   std::deque<std::uint64_t> dropped_;  // oldest first
   fleet::NodeList nodes_;
   std::unordered_map<NodeId, Life> lives_;

@@ -202,7 +202,7 @@ class Here {
     godwit_region_v1 region{};
     const std::int32_t error = try_region<T>(which, rights, region);
     if (error != 0) {
-      throw CallFailed(GODWIT_ENDED_REJECTED, static_cast<std::uint32_t>(error), false,
+      throw CallFailed(GODWIT_ENDED_APP_ERROR, static_cast<std::uint32_t>(error), false,
                        knows_regions() ? last_error() : "this node is older than regions");
     }
     return region;
