@@ -59,7 +59,7 @@ Error error_of(RegionHost& host, const wire::RegionDescriptor& descriptor, NodeI
 }
 
 // Tells every node that is up, so that mobile code finds the region there at once; those that have
-// a shard must agree. Returns the first that did not; `agreed` are the homes that did.
+// a shard must agree: the error is that of the first that did not.
 Status apply_everywhere(RegionHost& host, const wire::RegionDescriptor& descriptor) {
   GODWIT_CHECK(wire::validate(descriptor));
   const std::string bytes = wire::encode(descriptor);
@@ -78,7 +78,11 @@ Status apply_everywhere(RegionHost& host, const wire::RegionDescriptor& descript
     detail::CallHandle& call = applications[i].call;
     call.wait();
     if (call.ok() || i >= homes || !agreed) continue;  // the others hear of it from the directory
-    agreed = tl::unexpected(error_of(host, descriptor, applications[i].node, call.failure()));
+    const Failure failure = call.failure();
+    // What a node that is gone had of it is gone as well.
+    const bool gone = failure.ending == Ending::node_lost;
+    if (gone && descriptor.state == wire::RegionState::dropped) continue;
+    agreed = tl::unexpected(error_of(host, descriptor, applications[i].node, failure));
   }
   return agreed;
 }
