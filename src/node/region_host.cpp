@@ -23,9 +23,16 @@ fleet::NodeList RegionHost::nodes() {
 Status RegionHost::publish(const wire::RegionDescriptor& descriptor) {
   Result<fleet::Version> written;
   const auto done = [&](Result<fleet::Version> version) { written = std::move(version); };
-  // Also that of a dropped region: those who hear of it have to be told.
   runtime_.run_as_owner([&] {
-    runtime_.directory().put_name(descriptor.key(), bytes_of(wire::encode(descriptor)), done);
+    fleet::Directory& directory = runtime_.directory();
+    if (descriptor.state != wire::RegionState::dropped) {
+      directory.put_name(descriptor.key(), bytes_of(wire::encode(descriptor)), done);
+      return;
+    }
+    const auto entry = directory.find_name(descriptor.key());
+    const auto named = entry ? wire::parse_region(entry->value) : Result<wire::RegionDescriptor>();
+    // Another region may have the name by now.
+    if (named && named->id == descriptor.id) directory.erase_name(descriptor.key(), done);
   });
   if (!written) return tl::unexpected(std::move(written).error());
   return {};

@@ -20,7 +20,8 @@ class RegionHost {
   [[nodiscard]] virtual region::RegionTable& table() = 0;
   // The fleet's nodes as they are known here, in order of their names.
   [[nodiscard]] virtual fleet::NodeList nodes() = 0;
-  // Makes the descriptor known to the fleet under the region's name.
+  // Makes the descriptor known to the fleet under the region's name; that of a dropped region gives
+  // the name back.
   [[nodiscard]] virtual Status publish(const wire::RegionDescriptor& descriptor) = 0;
   // Waits. Errors: as RegionService::map().
   [[nodiscard]] virtual Result<std::shared_ptr<const region::MappedShard>> map(
