@@ -40,14 +40,14 @@ Status RegionHost::publish(const wire::RegionDescriptor& descriptor) {
 
 // The service keeps the time, so the wait ends.
 Result<std::shared_ptr<const region::MappedShard>> RegionHost::map(
-    const region::ShardPlace& place, std::chrono::nanoseconds at_most) {
+    const region::ShardKey& key, std::chrono::nanoseconds at_most) {
   struct Answer {
     fabric::Waiter waiter;
     Result<std::shared_ptr<const region::MappedShard>> shard;
   };
   Answer answer;
   runtime_.run_as_owner([&] {
-    runtime_.region_service().map(place, at_most, [&answer](auto shard) {
+    runtime_.region_service().map(key, at_most, [&answer](auto shard) {
       answer.shard = std::move(shard);
       answer.waiter.complete();
     });

@@ -16,7 +16,7 @@ class RegionHost final : public ops::RegionHost {
   region::RegionTable& table() override;
   fleet::NodeList nodes() override;
   Status publish(const wire::RegionDescriptor& descriptor) override;
-  Result<std::shared_ptr<const region::MappedShard>> map(const region::ShardPlace& place,
+  Result<std::shared_ptr<const region::MappedShard>> map(const region::ShardKey& key,
                                                          std::chrono::nanoseconds at_most) override;
 
  private:

@@ -25,7 +25,7 @@ class RegionHost {
   [[nodiscard]] virtual Status publish(const wire::RegionDescriptor& descriptor) = 0;
   // Waits. Errors: as RegionService::map().
   [[nodiscard]] virtual Result<std::shared_ptr<const region::MappedShard>> map(
-      const region::ShardPlace& place, std::chrono::nanoseconds at_most) = 0;
+      const region::ShardKey& key, std::chrono::nanoseconds at_most) = 0;
 };
 
 }  // namespace godwit::ops
