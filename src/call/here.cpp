@@ -287,11 +287,25 @@ void CallContext::prepare(Engine& owner, const code::Bundle& code, Time until, D
                           bool blocking, const std::atomic<bool>* cancel_flag,
                           const wire::TravelExtension& limits) {
   if (engine != &owner) {
-    table = {sizeof table,     0,           this,         &self,
-             &nodes,           &find_node,  &log,         &remaining_ns,
-             &call::cancelled, &call::call, &wait,        &release,
-             &continue_at,     &spread,     &build,       &last_error,
-             &find_region,     &region,     &apply_region};
+    table = {sizeof table,
+             0,
+             this,
+             &self,
+             &nodes,
+             &find_node,
+             &log,
+             &remaining_ns,
+             &call::cancelled,
+             &call::call,
+             &wait,
+             &release,
+             &continue_at,
+             &spread,
+             &build,
+             &last_error,
+             &verbs::find_region,
+             &verbs::region,
+             &verbs::apply_region};
     engine = &owner;
   }
   table.hops_left = limits.hops_left;

@@ -104,6 +104,8 @@ class Runtime final : private call::Dialer, private call::EngineObserver, privat
   [[nodiscard]] Status make_ucx(const fabric::Address& network);
   void make_regions();
   void on_region_news(const fleet::NameEntry& name);
+  void hear_next();
+  void hear(const fleet::NameEntry& name);
   void directory_changed();
   [[nodiscard]] std::string name_of(NodeId node) const;
 
@@ -149,6 +151,8 @@ class Runtime final : private call::Dialer, private call::EngineObserver, privat
   call::Port* ucx_port_ = nullptr;
   std::unique_ptr<fabric::shm::ShmTransport> shm_;
   std::unique_ptr<fabric::ucx::UcxTransport> ucx_;
+  std::unordered_map<std::string, fleet::NameEntry> region_news_;  // not followed yet, by key
+  bool hearing_ = false;
   bool stopped_ = false;
 
   mutable std::mutex view_mutex_;

@@ -125,9 +125,14 @@ Status RegionService::grant(NodeId asker, const wire::Header& question) {
   GODWIT_TRY(const Shard::Shared shared, region->shard->share());
   GODWIT_TRY(const fabric::Fd life, table_.store()->share_life());
   const std::array<int, kGrantDescriptors> descriptors{shared.memory.get(), life.get()};
-  return engine_.send_descriptors(asker,
-                                  wire::Header{.kind = wire::Kind::region, .id = question.id},
-                                  bytes_of_value(shared.grant), descriptors);
+  const Status sent =
+      engine_.send_descriptors(asker, wire::Header{.kind = wire::Kind::region, .id = question.id},
+                               bytes_of_value(shared.grant), descriptors);
+  if (!sent && sent.error().code == ErrorCode::unreachable) {
+    return fail(ErrorCode::unsupported, "region '{}' is mapped over shm links only: {}", name,
+                sent.error().message);
+  }
+  return sent;
 }
 
 }  // namespace godwit::region

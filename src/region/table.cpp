@@ -68,7 +68,7 @@ Status RegionTable::hear_erased(std::string_view name) {
     known = lookup(heard->second);
   }
   heard_.erase(heard);
-  if (known == nullptr) return {};
+  if (known == nullptr || is_dropped(*known)) return {};
   RegionDescriptor news = known->descriptor;
   news.state = RegionState::dropped;
   return change(std::move(news), known);
