@@ -21,6 +21,8 @@ void Engine::travel_on(IncomingCall& call) {
   if (call.travels) {
     const Time deadline = call.deadline;
     leave_trail(travel, continuation.node);
+    // First: the call waits for it, and for the message back nobody does.
+    send_hop(nullptr, continuation, deadline, travel);
     if (call.link != nullptr) {
       wire::Header moved;
       moved.kind = wire::Kind::hop_moved;
@@ -30,7 +32,6 @@ void Engine::travel_on(IncomingCall& call) {
       send_message(*call.link, moved, {&next, 1}, {}, nullptr);
     }
     release(call);
-    send_hop(nullptr, continuation, deadline, travel);
     return;
   }
   if (call.link == nullptr) return release(call);  // nobody waits for it any more
