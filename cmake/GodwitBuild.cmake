@@ -59,7 +59,7 @@ endfunction()
 
 # `./dev test` also runs the tests of these layers under the sanitizers: the target core_tests builds
 # them, and their cases carry the label "core". A test belongs to the layer its NAME starts with.
-set(GODWIT_CORE_LAYERS base trace trust wire fabric code fleet call)
+set(GODWIT_CORE_LAYERS base trace trust wire fabric code fleet call region)
 if(GODWIT_BUILD_TESTS AND NOT TARGET core_tests)
   add_custom_target(core_tests)
 endif()

@@ -1,16 +1,18 @@
 // What a peer says before and besides calls, read by pure functions: handshake frames, hellos,
-// offers of large bodies, and the variable parts of call messages. What those messages do to an
-// engine is engine_fuzzer's.
+// offers of large bodies, descriptors of regions, and the variable parts of call messages. What
+// those messages do to an engine is engine_fuzzer's.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 
 #include "fabric/ucx/offer.hpp"
+#include "godwit/sharding.hpp"
 #include "trust/handshake.hpp"
 #include "trust/handshake_frames.hpp"
 #include "wire/call.hpp"
 #include "wire/hello.hpp"
+#include "wire/region.hpp"
 
 namespace {
 
@@ -60,6 +62,19 @@ void read_call_parts(Bytes bytes) {
   require(wire::pack(wire::unpack_outcome(wire::pack(word))) == wire::pack(word));
 }
 
+// What is accepted says the same again, and nothing computed from it leaves its bounds.
+void read_region(Bytes bytes) {
+  static_cast<void>(wire::parse_region_grant(bytes));
+  const auto region = wire::parse_region(bytes);
+  if (!region) return;
+  require(encode(*region) == text_of(bytes));
+  const ShardMap map(region->map);
+  const ShardPlace last = map.locate(region->map.capacity - 1);
+  require(last.shard < region->shards.size());
+  require(last.offset < map.shard_elements(last.shard, region->map.capacity));
+  require(map.index_at(last) == region->map.capacity - 1);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -67,6 +82,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   read_handshake_frames(bytes);
   shake_hands(bytes);
   read_call_parts(bytes);
+  read_region(bytes);
   static_cast<void>(wire::parse_peer_hello(text_of(bytes)));
   if (const auto offer = fabric::ucx::parse_offer(bytes)) require(offer->size != 0);
   return 0;

@@ -10,7 +10,8 @@ import sys
 
 from source_tree import code_files, includes, report
 
-LAYERS = ["base", "trace", "trust", "wire", "fabric", "code", "fleet", "call", "node"]
+LAYERS = ["base", "trace", "trust", "wire", "fabric", "code", "fleet", "call", "region", "ops",
+          "node"]
 ABOVE_ALL = ("apps", "bench", "examples", "fuzz", "tests")
 
 # The first part of an include's path, and the folders that may name it.

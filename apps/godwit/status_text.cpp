@@ -66,6 +66,11 @@ std::string summary(const JsonValue& status) {
                      mebibytes(code["memory_bytes"]), mebibytes(code["budget_bytes"]),
                      code["bundles_total"].count(), mebibytes(code["retired_bytes"]),
                      code["evictions"].count());
+  const JsonValue& regions = status["regions"];
+  if (regions["budget_bytes"].count() != 0) {
+    out += fmt::format("  regions    {} of {}: known {}\n", mebibytes(regions["memory_bytes"]),
+                       mebibytes(regions["budget_bytes"]), regions["known_total"].count());
+  }
   out += fmt::format("  overdue    {}\n", calls["overdue"].count());
   return out;
 }
@@ -110,6 +115,20 @@ std::string bundles(const JsonValue& code) {
          columns.text(kIndent);
 }
 
+std::string regions(const JsonValue& regions) {
+  Columns columns{"REGION", "STATE", "TYPE", ">ELEMENTS", ">SHARDS", ">LOST", ">SHARD HERE"};
+  for (const JsonValue& one : regions["known"].items()) {
+    const bool here = one["shard"].kind() == JsonValue::Kind::number;
+    const std::string bytes = one["shard_lost"].truth() ? "lost" : mebibytes(one["shard_bytes"]);
+    columns.add({text_of(one["name"]), text_of(one["state"]), text_of(one["type"]),
+                 number_of(one["elements"]), number_of(one["shards"]),
+                 number_of(one["shards_lost"]), here ? bytes : ""});
+  }
+  if (columns.empty()) return {};
+  return heading("Regions", regions["known_total"], regions["known"].items().size()) +
+         columns.text(kIndent);
+}
+
 std::string counters(const JsonValue& status) {
   std::string out;
   for (const auto& [name, value] : status["counters"].members()) {
@@ -122,7 +141,7 @@ std::string counters(const JsonValue& status) {
 
 std::string status_text(const JsonValue& status) {
   return summary(status) + overdue(status) + links(status) + bundles(status["code"]) +
-         counters(status);
+         regions(status["regions"]) + counters(status);
 }
 
 }  // namespace godwit::cli

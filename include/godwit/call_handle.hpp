@@ -16,6 +16,7 @@
 #include "godwit/outcome.hpp"
 
 namespace godwit::call {
+class CallCount;
 class Caller;
 struct FunctionRef;
 struct OutgoingCall;
@@ -64,6 +65,8 @@ class GODWIT_API CallHandle {
   static constexpr std::size_t kSmallBytes = 1088;
   [[nodiscard]] std::span<std::byte> small() noexcept;
   [[nodiscard]] std::span<std::byte> large(std::size_t size);
+  // Before start(): tells the count, which was told that it begins, when the call ends.
+  void count_in(std::shared_ptr<call::CallCount> count);
   // Sends it. The parts are the argument blob; those outside of small() and large() are borrowed
   // until the end.
   void start(std::uint64_t node, call::FunctionRef& function, std::span<const Blob> parts,

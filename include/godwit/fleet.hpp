@@ -18,6 +18,9 @@
 namespace godwit::call {
 class Caller;
 }
+namespace godwit::ops {
+class RegionHost;
+}
 
 namespace godwit {
 
@@ -121,6 +124,9 @@ class GODWIT_API Fleet {
   // Local fleets only (unsupported otherwise): end a node with SIGKILL; start it again.
   Status kill(const NodeHandle& node);
   Status restart(const NodeHandle& node);
+
+  // For the library: what regions (region.hpp) need of this process.
+  [[nodiscard]] ops::RegionHost& regions() const;
 
  private:
   struct State;

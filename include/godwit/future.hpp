@@ -76,6 +76,9 @@ class [[nodiscard]] Future {
       : shared_(std::move(shared)) {}
   explicit Future(detail::CallHandle call) noexcept
       : call_(std::move(call)), decode_(&detail::outcome_of<R>) {}
+  // Of a call whose reply is read in a way of its own.
+  Future(detail::CallHandle call, Outcome<R> (*decode)(detail::CallHandle)) noexcept
+      : call_(std::move(call)), decode_(decode) {}
   void attach(detail::Continuation& continuation) {
     if (shared_) {
       shared_->attach(continuation);

@@ -1,4 +1,4 @@
-// Everything a program needs to call mobile code.
+// Everything a program needs to call mobile code and to use regions.
 #pragma once
 
 #include "godwit/bundle.hpp"
@@ -6,6 +6,8 @@
 #include "godwit/fleet.hpp"
 #include "godwit/function.hpp"
 #include "godwit/future.hpp"
+#include "godwit/ops.hpp"
 #include "godwit/outcome.hpp"
+#include "godwit/region.hpp"
 #include "godwit/struct.hpp"
 #include "godwit/types.hpp"

@@ -15,6 +15,8 @@
 #include "godwit/mobile/call.hpp"
 #include "godwit/mobile/export.hpp"
 #include "godwit/mobile/here.hpp"
+#include "godwit/mobile/region.hpp"
 #include "godwit/mobile_abi.h"
+#include "godwit/sharding.hpp"
 #include "godwit/struct.hpp"
 #include "godwit/types.hpp"

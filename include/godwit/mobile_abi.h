@@ -40,7 +40,9 @@ enum {
   GODWIT_OK = 0,        /* the reply holds the result */
   GODWIT_APP_ERROR = 1, /* the reply holds a message, UTF-8 */
   GODWIT_CONTINUE = 2,  /* continue_at() said where this call goes on; the reply is ignored */
-  GODWIT_BAD_ARGS = 3   /* the argument blob does not decode; the reply may hold a message */
+  GODWIT_BAD_ARGS = 3,  /* the argument blob does not decode; the reply may hold a message */
+  /* Added to a godwit::ErrorCode: like GODWIT_APP_ERROR, and the caller learns that reason too. */
+  GODWIT_FAILED_WITH = 0x10000
 };
 
 /* How a call ended; the values are those of godwit::Ending. */

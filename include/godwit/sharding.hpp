@@ -1,7 +1,7 @@
 // Which element of a region lies where. Pure arithmetic, the same for clients, nodes and mobile
 // code; light enough for all of them.
 //
-//   godwit::ShardMap map = godwit::Sharding::blocks().over(1'000'000, 4);
+//   const godwit::ShardMap map = godwit::Sharding::blocks().over(1'000'000, 4);
 //   auto [shard, offset] = map.locate(700'000);       // shard 2, offset 200'000
 #pragma once
 
@@ -19,48 +19,143 @@ struct ShardPlace {
   friend bool operator==(const ShardPlace&, const ShardPlace&) = default;
 };
 
-// A bijection between the indices below `capacity` and places. locate() costs two divisions, or
-// two shifts if chunk and shard count are powers of two. Indices must be below capacity.
+// A bijection between the indices below `capacity` and places. locate() costs at most two
+// divisions, shifts if chunk and shard count are powers of two. Indices must be below capacity, and
+// places those of such indices.
 class ShardMap {
  public:
   constexpr ShardMap() noexcept = default;
-  constexpr explicit ShardMap(const godwit_shard_map& map) noexcept : map_(map) {}
+  constexpr explicit ShardMap(const godwit_shard_map& map) noexcept
+      : map_(map),
+        chunk_shift_(shift_of(map.chunk)),
+        shards_shift_(shift_of(map.shards)),
+        bits_(static_cast<std::uint8_t>(std::bit_width(map.capacity - 1))) {}
 
   [[nodiscard]] constexpr const godwit_shard_map& abi() const noexcept { return map_; }
   [[nodiscard]] constexpr std::uint64_t capacity() const noexcept { return map_.capacity; }
   [[nodiscard]] constexpr std::uint32_t shards() const noexcept { return map_.shards; }
+  // Each shard holds one run of consecutive indices; the run of shard i starts at i * chunk.
+  [[nodiscard]] constexpr bool has_one_run() const noexcept {
+    return map_.kind == GODWIT_SHARD_IN_ORDER &&
+           map_.chunk >= map_.capacity / map_.shards + (map_.capacity % map_.shards == 0 ? 0 : 1);
+  }
 
   [[nodiscard]] constexpr ShardPlace locate(std::uint64_t index) const noexcept {
     const std::uint64_t at = map_.kind == GODWIT_SHARD_HASHED ? permute(index) : index;
-    const std::uint64_t turn = at / map_.chunk;
-    return {static_cast<std::uint32_t>(turn % map_.shards),
-            turn / map_.shards * map_.chunk + at % map_.chunk};
+    const std::uint64_t turn = over_chunk(at);
+    if (turn < map_.shards) {
+      return {static_cast<std::uint32_t>(turn), at - turn * map_.chunk};
+    }
+    const std::uint64_t round = over_shards(turn);
+    return {static_cast<std::uint32_t>(turn - round * map_.shards),
+            round * map_.chunk + (at - turn * map_.chunk)};
   }
   // The index of the element at a place; the inverse of locate().
   [[nodiscard]] constexpr std::uint64_t index_at(ShardPlace place) const noexcept {
-    const std::uint64_t turn = place.offset / map_.chunk * map_.shards + place.shard;
-    const std::uint64_t at = turn * map_.chunk + place.offset % map_.chunk;
+    const std::uint64_t round = over_chunk(place.offset);
+    const std::uint64_t at =
+        (round * map_.shards + place.shard) * map_.chunk + (place.offset - round * map_.chunk);
     return map_.kind == GODWIT_SHARD_HASHED ? unpermute(at) : at;
   }
-  // How many of the first `elements` indices' room a shard needs: one more than the largest offset
-  // it can have to hold. For hashed maps that of all of the capacity.
+  // How many elements' room a shard needs for the first `elements` indices: one more than the
+  // largest offset among them; for hashed maps that of all of the capacity.
   [[nodiscard]] constexpr std::uint64_t shard_elements(std::uint32_t shard,
                                                        std::uint64_t elements) const noexcept {
     const std::uint64_t positions = map_.kind == GODWIT_SHARD_HASHED ? map_.capacity : elements;
-    const std::uint64_t round = map_.chunk * map_.shards;
-    const std::uint64_t rest = positions % round;
+    const std::uint64_t rounds = over_shards(over_chunk(positions));
+    const std::uint64_t rest = positions - rounds * map_.shards * map_.chunk;
     const std::uint64_t before = map_.chunk * shard;
     const std::uint64_t last = rest <= before ? 0 : rest - before;
-    return positions / round * map_.chunk + (last < map_.chunk ? last : map_.chunk);
+    return rounds * map_.chunk + (last < map_.chunk ? last : map_.chunk);
   }
 
  private:
-  // A few rounds of multiplying and folding, each a bijection on the numbers of `bits` bits; what
-  // falls outside the capacity goes round again, so that the whole is one on those below it.
-  [[nodiscard]] constexpr std::uint64_t permute(std::uint64_t index) const noexcept;
-  [[nodiscard]] constexpr std::uint64_t unpermute(std::uint64_t at) const noexcept;
+  static constexpr std::uint8_t kDivide = 64;
+  [[nodiscard]] static constexpr std::uint8_t shift_of(std::uint64_t divisor) noexcept {
+    return std::has_single_bit(divisor) ? static_cast<std::uint8_t>(std::countr_zero(divisor))
+                                        : kDivide;
+  }
+  [[nodiscard]] constexpr std::uint64_t over_chunk(std::uint64_t value) const noexcept {
+    return chunk_shift_ != kDivide ? value >> chunk_shift_ : value / map_.chunk;
+  }
+  [[nodiscard]] constexpr std::uint64_t over_shards(std::uint64_t value) const noexcept {
+    return shards_shift_ != kDivide ? value >> shards_shift_ : value / map_.shards;
+  }
+
+  // Rounds of adding, multiplying by an odd number and folding the upper half onto the lower, each
+  // a bijection on the numbers of `bits_` bits. What falls outside the capacity goes round again
+  // (fewer than two turns on average), so that the whole is one on the numbers below it.
+  static constexpr int kRounds = 3;
+  static constexpr std::uint64_t kStep = 0x9E37'79B9'7F4A'7C15U;
+  static constexpr std::uint64_t kFactor = 0xD6E8'FEB8'6659'FD93U;
+  [[nodiscard]] static constexpr std::uint64_t inverse_of(std::uint64_t odd) noexcept {
+    std::uint64_t inverse = odd;  // right in 3 bits; each step of Newton's doubles them
+    for (int i = 0; i < 5; ++i) inverse *= 2 - odd * inverse;
+    return inverse;
+  }
+  [[nodiscard]] constexpr std::uint64_t mask() const noexcept {
+    return bits_ == 0 ? 0 : ~std::uint64_t{0} >> (64 - bits_);
+  }
+  [[nodiscard]] constexpr std::uint64_t permute(std::uint64_t index) const noexcept {
+    const unsigned half = (bits_ + 1U) / 2;
+    do {
+      for (int round = 0; round < kRounds; ++round) {
+        index = ((index + kStep) * kFactor) & mask();
+        index ^= index >> half;
+      }
+    } while (index >= map_.capacity);
+    return index;
+  }
+  [[nodiscard]] constexpr std::uint64_t unpermute(std::uint64_t at) const noexcept {
+    constexpr std::uint64_t kInverse = inverse_of(kFactor);
+    const unsigned half = (bits_ + 1U) / 2;
+    do {
+      for (int round = 0; round < kRounds; ++round) {
+        at ^= at >> half;
+        at = (at * kInverse - kStep) & mask();
+      }
+    } while (at >= map_.capacity);
+    return at;
+  }
 
   godwit_shard_map map_{1, 1, 1, GODWIT_SHARD_IN_ORDER};
+  std::uint8_t chunk_shift_ = 0;
+  std::uint8_t shards_shift_ = 0;
+  std::uint8_t bits_ = 0;  // of the largest index
+};
+
+// How a region's elements are dealt out; over() makes it a map for so many elements and nodes.
+class Sharding {
+ public:
+  // One run of consecutive elements for each node. With room to grow the last runs fill up last.
+  [[nodiscard]] static constexpr Sharding blocks() noexcept {
+    return Sharding(0, GODWIT_SHARD_IN_ORDER);
+  }
+  // `chunk` in a row to each node in turn; not 0.
+  [[nodiscard]] static constexpr Sharding cyclic(std::uint64_t chunk = 1) noexcept {
+    return Sharding(chunk == 0 ? 1 : chunk, GODWIT_SHARD_IN_ORDER);
+  }
+  // Neighbours lie apart, and every node gets as much of every part. Takes the memory of all of the
+  // capacity from the start.
+  [[nodiscard]] static constexpr Sharding hashed() noexcept {
+    return Sharding(1, GODWIT_SHARD_HASHED);
+  }
+
+  // Neither is 0.
+  [[nodiscard]] constexpr ShardMap over(std::uint64_t capacity,
+                                        std::uint32_t shards) const noexcept {
+    std::uint64_t chunk = chunk_;
+    if (chunk == 0) chunk = capacity / shards + (capacity % shards == 0 ? 0 : 1);
+    if (chunk > capacity) chunk = capacity;
+    return ShardMap(godwit_shard_map{capacity, chunk, shards, kind_});
+  }
+
+ private:
+  constexpr Sharding(std::uint64_t chunk, std::uint32_t kind) noexcept
+      : chunk_(chunk), kind_(kind) {}
+
+  std::uint64_t chunk_;  // 0: as large as it takes for one run per shard
+  std::uint32_t kind_;
 };
 
 }  // namespace godwit

@@ -47,6 +47,10 @@ std::span<std::byte> CallHandle::large(std::size_t size) {
   return call_->spilled_arguments.mutable_view();
 }
 
+void CallHandle::count_in(std::shared_ptr<call::CallCount> count) {
+  call_->counted = std::move(count);
+}
+
 void CallHandle::start(std::uint64_t node, call::FunctionRef& function, std::span<const Blob> parts,
                        std::chrono::nanoseconds time_left) {
   if (parts.size() > call::OutgoingCall::kMaxParts) {

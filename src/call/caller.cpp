@@ -56,6 +56,7 @@ bool Caller::wait(OutgoingCall& call, Time deadline) {
 void Caller::ended(OutgoingCall& call) {
   auto& caller = *static_cast<Caller*>(call.user);
   detail::Continuation* next = call.continuation;
+  if (call.counted != nullptr) std::exchange(call.counted, nullptr)->end();
   call.waiter.complete();
   if (next != nullptr) caller.run(*next);
 }

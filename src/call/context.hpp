@@ -1,6 +1,7 @@
 // What a running function may do: the state behind the Here it is given.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <mutex>
@@ -12,6 +13,7 @@
 #include "base/scheduler.hpp"
 #include "call/function_ref.hpp"
 #include "call/outgoing.hpp"
+#include "call/regions.hpp"
 #include "godwit/mobile_abi.h"
 #include "wire/call.hpp"
 
@@ -41,6 +43,21 @@ struct OneWayCalls {
   }
 };
 
+// What the views of one call point at, until it ends. The first few need no allocation.
+class Pins {
+ public:
+  static constexpr std::size_t kMax = 1024;
+
+  [[nodiscard]] bool empty() const noexcept { return few_[0] == nullptr; }
+  // False: there are kMax already. What is pinned already is not pinned again.
+  [[nodiscard]] bool add(Regions::Pin pin);
+  void clear() noexcept;
+
+ private:
+  std::array<Regions::Pin, 4> few_;
+  std::vector<Regions::Pin> more_;
+};
+
 // Filled in by the engine before a function runs, read by it afterwards; in between it belongs to
 // the function's threads (the mutex guards what several of them may change).
 struct CallContext {
@@ -60,6 +77,7 @@ struct CallContext {
   std::size_t children_alive = 0;
   OneWayCalls* one_way = nullptr;  // once there was one
   Continuation continuation;
+  Pins pins;
 
   // Points the verbs of `table` at this context. `until` of zero: `left` counts.
   void prepare(Engine& owner, const code::Bundle& code, Time until, Duration left, bool blocking,
@@ -67,7 +85,7 @@ struct CallContext {
   [[nodiscard]] Time deadline_from(Time now) const noexcept {
     return deadline.ns != 0 ? deadline : now + time_left;
   }
-  // Lets go of children the function did not release, and of an unused continuation.
+  // Lets go of children the function did not release, and of what its views pointed at.
   void finish();
 };
 

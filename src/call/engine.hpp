@@ -2,9 +2,9 @@
 //
 // Both ends are here, since a node is both: it makes calls (start, cancel) and takes them (accept,
 // run, answer), asks for code and gives it. The verbs live in one file each: links.cpp, start.cpp,
-// reply.cpp, accept.cpp, run.cpp, code_exchange.cpp, travel.cpp, farewell.cpp; here.cpp is the door
-// of mobile code, status.cpp what the engine says of itself. Whom to ask for code, and which calls
-// wait for it, is CodeSearch's business.
+// reply.cpp, accept.cpp, run.cpp, code_exchange.cpp, travel.cpp, farewell.cpp,
+// descriptors.cpp; here.cpp is the door of mobile code, status.cpp what the engine says of itself.
+// Whom to ask for code, and which calls wait for it, is CodeSearch's business.
 //
 // Threads: everything is called by the scheduler's owning thread, except what says "any thread".
 #pragma once
@@ -32,10 +32,12 @@
 #include "call/link_state.hpp"
 #include "call/outgoing.hpp"
 #include "call/port.hpp"
+#include "call/regions.hpp"
 #include "call/status.hpp"
 #include "call/trail.hpp"
 #include "call/visible_nodes.hpp"
 #include "code/store/store.hpp"
+#include "fabric/fd.hpp"
 #include "wire/call.hpp"
 #include "wire/hello.hpp"
 
@@ -97,12 +99,21 @@ class Engine final : public code::StoreEvents, private CodeSearchHost {
   [[nodiscard]] VisibleNodes nodes() const;
   void set_builder(Builder* builder) { builder_ = builder; }
   [[nodiscard]] Builder* builder() const { return builder_; }
+  // Before anything runs; null: this process knows no regions.
+  void set_regions(Regions* regions) { regions_ = regions; }
+  [[nodiscard]] Regions* regions() const { return regions_; }
   [[nodiscard]] EngineObserver& observer() { return observer_; }
 
   // --- Other messages ---
   // Makes a link if there is none; the message is lost if that fails.
   void send_or_dial(NodeId to, wire::Kind kind, Bytes body);
   void send_or_dial(NodeId to, const wire::Header& header, Bytes body);
+  // Hands 1 to fabric::kMaxDescriptors open descriptors, which stay the caller's, to a process of
+  // this host, with a body of at most fabric::kMaxDescriptorBody. Makes no link: it is meant for
+  // answers, and goes over a link that is being left if there is no other. Errors: unreachable (no
+  // link that carries descriptors), and those of Transport::send_descriptors.
+  [[nodiscard]] Status send_descriptors(NodeId to, const wire::Header& header, Bytes body,
+                                        std::span<const int> descriptors);
   // Makes sure there is, or will be, a link.
   void connect(NodeId node);
   // Sends a bundle before it is asked for.
@@ -153,6 +164,11 @@ class Engine final : public code::StoreEvents, private CodeSearchHost {
   void farewell(LinkState& link);
   void eased(LinkState& link) override;
   void on_bye(LinkState& link, const wire::Header& header);
+
+  // descriptors.cpp
+  void on_descriptors(LinkState& link, const wire::Header& header, Bytes body,
+                      std::span<fabric::Fd> descriptors);
+  [[nodiscard]] LinkState* link_for_descriptors(NodeId to) const;
 
   // start.cpp
   void wait_for_link(Peer& peer, OutgoingCall& call);
@@ -301,6 +317,7 @@ class Engine final : public code::StoreEvents, private CodeSearchHost {
   mutable std::mutex nodes_mutex_;
   VisibleNodes nodes_;
   Builder* builder_ = nullptr;
+  Regions* regions_ = nullptr;
   bool sweep_armed_ = false;
   bool idle_check_armed_ = false;
   std::shared_ptr<Engine*> self_;  // expired for tasks that outlive the engine

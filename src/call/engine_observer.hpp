@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -10,6 +11,7 @@
 #include "base/scheduler.hpp"
 #include "call/status.hpp"
 #include "code/bundle/bundle.hpp"
+#include "fabric/fd.hpp"
 #include "godwit/error.hpp"
 #include "wire/header.hpp"
 #include "wire/hello.hpp"
@@ -28,6 +30,9 @@ class EngineObserver {
   virtual void on_stray_down(LinkId /*link*/, const Error& /*why*/) {}
   // A message of a kind the engine does not handle itself (the fleet's table).
   virtual void on_other(NodeId /*from*/, const wire::Header& /*header*/, Bytes /*body*/) {}
+  // A message that came with open descriptors; those not moved out are closed when this returns.
+  virtual void on_descriptors(NodeId /*from*/, const wire::Header& /*header*/, Bytes /*body*/,
+                              std::span<fabric::Fd> /*descriptors*/) {}
   // An inline function kept the polling thread for longer than it should.
   virtual void on_overrun(const code::Bundle& /*bundle*/, std::uint32_t /*function*/,
                           Duration /*took*/) {}

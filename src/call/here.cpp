@@ -4,23 +4,12 @@
 
 #include "base/fail.hpp"
 #include "call/engine.hpp"
+#include "call/here_verbs.hpp"
 
 namespace godwit::call {
 namespace {
 
 thread_local std::string last_error_text;  // see last_error()
-
-CallContext& context_of(const godwit_here_v1* here) {
-  return *static_cast<CallContext*>(here->context);
-}
-
-std::int32_t failed(ErrorCode code, std::string text) {
-  last_error_text = std::move(text);
-  return static_cast<std::int32_t>(code);
-}
-std::int32_t failed(const Error& error) {
-  return failed(error.code, error.message);
-}
 
 // --- Looking around -------------------------------------------------------------------------
 
@@ -100,6 +89,12 @@ Result<FunctionRef*> resolve(CallContext& context, const godwit_function_ref& wa
   return function;
 }
 
+std::int32_t nobody_there() {
+  return failed(ErrorCode::node_lost,
+                "the node to call has the id 0, which is nobody: a shard that was lost has no "
+                "owner, nor has an element out of range");
+}
+
 Result<Buffer> gather(const godwit_bytes* parts, std::size_t count) {
   std::size_t size = 0;
   for (std::size_t i = 0; i < count; ++i) size += parts[i].size;
@@ -141,6 +136,7 @@ std::int32_t call(const godwit_here_v1* here, std::uint64_t node,
   if (context.travel.hops_left == 0) {
     return failed(ErrorCode::hop_limit, "this call descends from too many others to make one more");
   }
+  if (node == 0) return nobody_there();
   auto target = resolve(context, *function);
   if (!target) return failed(target.error());
   auto arguments = gather(parts, part_count);
@@ -230,6 +226,7 @@ std::int32_t continue_at(const godwit_here_v1* here, std::uint64_t node,
                          const godwit_function_ref* function, const godwit_bytes* parts,
                          std::size_t part_count) {
   CallContext& context = context_of(here);
+  if (node == 0) return nobody_there();
   auto target = resolve(context, *function);
   if (!target) return failed(target.error());
   auto arguments = gather(parts, part_count);
@@ -271,14 +268,38 @@ std::int32_t build(const godwit_here_v1* here, const godwit_build_v1* request,
 
 }  // namespace
 
+std::int32_t failed(ErrorCode code, std::string text) {
+  last_error_text = std::move(text);
+  return static_cast<std::int32_t>(code);
+}
+
+std::int32_t failed(const Error& error) {
+  return failed(error.code, error.message);
+}
+
 void CallContext::prepare(Engine& owner, const code::Bundle& code, Time until, Duration left,
                           bool blocking, const std::atomic<bool>* cancel_flag,
                           const wire::TravelExtension& limits) {
   if (engine != &owner) {
-    table = {sizeof table,     0,           this,   &self,
-             &nodes,           &find_node,  &log,   &remaining_ns,
-             &call::cancelled, &call::call, &wait,  &release,
-             &continue_at,     &spread,     &build, &last_error};
+    table = {sizeof table,
+             0,
+             this,
+             &self,
+             &nodes,
+             &find_node,
+             &log,
+             &remaining_ns,
+             &call::cancelled,
+             &call::call,
+             &wait,
+             &release,
+             &continue_at,
+             &spread,
+             &build,
+             &last_error,
+             &verbs::find_region,
+             &verbs::region,
+             &verbs::apply_region};
     engine = &owner;
   }
   table.hops_left = limits.hops_left;
@@ -293,6 +314,7 @@ void CallContext::prepare(Engine& owner, const code::Bundle& code, Time until, D
 
 void CallContext::finish() {
   if (one_way != nullptr) OneWayCalls::release(std::exchange(one_way, nullptr));
+  if (!pins.empty()) pins.clear();
   if (children.empty()) return;
   for (OutgoingCall* child : children) {
     if (child != nullptr) abandon(*this, *child);

@@ -13,6 +13,7 @@
 #include "base/bytes.hpp"
 #include "base/ids.hpp"
 #include "base/list.hpp"
+#include "call/call_count.hpp"
 #include "call/deadline_wheel.hpp"
 #include "call/function_ref.hpp"
 #include "call/posted.hpp"
@@ -86,6 +87,7 @@ struct alignas(64) OutgoingCall : DeadlineHook, ListHook<OutgoingTag> {
   Buffer spilled_arguments;
   Buffer large_result;
   detail::Continuation* continuation = nullptr;  // the owning thread's
+  std::shared_ptr<CallCount> counted;            // null once on_end was called
   detail::Continuation* attaching = nullptr;     // on its way there, by attach_post
   std::atomic<std::uint32_t> done{0};            // for on_end to publish, instead of the waiter
   Time retry_until;

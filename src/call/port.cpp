@@ -21,6 +21,12 @@ void Port::on_sent(LinkId /*link*/, std::uint64_t tag) {
   engine_.on_sent(tag);
 }
 
+void Port::on_descriptors(LinkId link, const wire::Header& header, Bytes body,
+                          std::span<fabric::Fd> descriptors) {
+  LinkState* state = find(link);
+  if (state != nullptr) engine_.on_descriptors(*state, header, body, descriptors);
+}
+
 LinkState& Port::add(LinkId link) {
   auto& state = links_[link];
   if (state == nullptr) {

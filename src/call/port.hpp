@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -26,6 +27,8 @@ class Port final : public fabric::TransportEvents {
   void on_down(LinkId link, const Error& why) override;
   void on_message(LinkId link, fabric::Message& message) override;
   void on_sent(LinkId link, std::uint64_t tag) override;
+  void on_descriptors(LinkId link, const wire::Header& header, Bytes body,
+                      std::span<fabric::Fd> descriptors) override;
 
  private:
   friend class Engine;

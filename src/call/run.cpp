@@ -13,8 +13,13 @@ wire::OutcomeWord outcome_of(std::int32_t status) {
   switch (status) {
     case GODWIT_OK: return {Ending::ok, true, ErrorCode::none};
     case GODWIT_BAD_ARGS: return {Ending::rejected, false, ErrorCode::invalid_argument};
-    default: return {Ending::app_error, true, ErrorCode::app_error};
+    default: break;
   }
+  ErrorCode reason = ErrorCode::app_error;
+  if (status > GODWIT_FAILED_WITH && status <= GODWIT_FAILED_WITH + 0xFFFF) {
+    reason = static_cast<ErrorCode>(status - GODWIT_FAILED_WITH);
+  }
+  return {Ending::app_error, true, reason};
 }
 
 void* reserve_reply(godwit_reply* reply, std::size_t size) noexcept {

@@ -21,9 +21,10 @@ void Engine::travel_on(IncomingCall& call) {
   if (call.travels) {
     const Time deadline = call.deadline;
     trail_.leave(travel.intake(), continuation.node);
+    // First: the call waits for it, and for the message back nobody does.
+    send_hop(nullptr, continuation, deadline, travel);
     send_hop_moved(call, bytes_of_value(continuation.node.value));
     release(call);
-    send_hop(nullptr, continuation, deadline, travel);
     return;
   }
   if (call.link == nullptr) return release(call);  // nobody waits for it any more

@@ -1,4 +1,4 @@
-// The full fence of the "publish, then look whether the other side sleeps" handshakes.
+// Fences, and a hint for loops that spin.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,8 @@ namespace godwit::fabric {
 #endif
 #endif
 
-// Orders everything before it with everything after it, stores before loads included.
+// Orders everything before it with everything after it, stores before loads included: for "publish,
+// then look whether the other side sleeps".
 inline void full_fence() noexcept {
 #if defined(GODWIT_TSAN)
   // ThreadSanitizer does not model fences, and GCC refuses them with it; a locked operation orders
@@ -22,6 +23,15 @@ inline void full_fence() noexcept {
   word.exchange(0, std::memory_order_seq_cst);
 #else
   std::atomic_thread_fence(std::memory_order_seq_cst);
+#endif
+}
+
+// Orders the loads before it with the loads after it; free where the machine does that by itself.
+inline void load_fence() noexcept {
+#if defined(GODWIT_TSAN)
+  full_fence();
+#else
+  std::atomic_thread_fence(std::memory_order_acquire);
 #endif
 }
 

@@ -5,8 +5,9 @@
 // stays down: a new connection is a new LinkId. Going down is reported exactly once.
 //
 // Threads: a transport has one owning thread at a time (see Reactor). Every member is called by the
-// owner; every event is delivered from inside poll(), never from inside send(), connect() or
-// close(). Event handlers may call send(), connect() and close(), but not poll().
+// owner; every event is delivered from inside poll(), or by the reactor on the transport's behalf,
+// never from inside send(), connect() or close(). Event handlers may call send(), connect() and
+// close(), but not poll().
 #pragma once
 
 #include <cstddef>
@@ -18,6 +19,7 @@
 #include "base/bytes.hpp"
 #include "base/ids.hpp"
 #include "fabric/address.hpp"
+#include "fabric/fd.hpp"
 #include "godwit/error.hpp"
 #include "wire/header.hpp"
 
@@ -57,6 +59,10 @@ class Message {
   bool discarded_ = false;
 };
 
+// Of a message that carries open descriptors.
+inline constexpr std::size_t kMaxDescriptors = 8;
+inline constexpr std::size_t kMaxDescriptorBody = 16 * 1024;
+
 class TransportEvents {
  public:
   virtual ~TransportEvents() = default;
@@ -67,6 +73,10 @@ class TransportEvents {
   virtual void on_message(LinkId link, Message& message) = 0;
   // The parts given to a send() that returned `later` are no longer needed.
   virtual void on_sent(LinkId link, std::uint64_t tag) = 0;
+  // A message with 1..kMaxDescriptors descriptors, close-on-exec, of whatever kind the peer chose.
+  // The body is valid until the handler returns; descriptors not moved out are closed then.
+  virtual void on_descriptors(LinkId /*link*/, const wire::Header& /*header*/, Bytes /*body*/,
+                              std::span<Fd> /*descriptors*/) {}
 };
 
 enum class Sent : std::uint8_t {
@@ -91,6 +101,19 @@ class Transport {
   [[nodiscard]] virtual Sent send(LinkId link, const wire::Header& header,
                                   std::span<const Bytes> parts, std::uint64_t tag) = 0;
   [[nodiscard]] virtual std::size_t small_limit() const = 0;
+
+  // Whether the transport can hand open descriptors to its peers: they are on this host.
+  [[nodiscard]] virtual bool carries_descriptors() const { return false; }
+  // Sends a message with 1..kMaxDescriptors open descriptors, duplicated at once, and a body of at
+  // most kMaxDescriptorBody; it takes system calls and a copy. Never blocks. Errors: unsupported,
+  // invalid_argument, link_lost (the link is not up), overload (the peer has not taken the ones
+  // before), resource_exhausted; after any of them nothing was sent and the link is as it was.
+  [[nodiscard]] virtual Status send_descriptors(LinkId /*link*/, const wire::Header& /*header*/,
+                                                Bytes /*body*/,
+                                                std::span<const int> /*descriptors*/) {
+    return tl::unexpected(
+        Error{ErrorCode::unsupported, "descriptors travel between processes of one host only"});
+  }
 
   // Ends the link after what was sent so far, as far as the peer takes it within a moment.
   // on_down follows, with ErrorCode::none.

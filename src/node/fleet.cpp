@@ -7,6 +7,7 @@
 #include "base/fail.hpp"
 #include "node/local_nodes.hpp"
 #include "node/places.hpp"
+#include "node/region_host.hpp"
 #include "node/runtime.hpp"
 
 namespace godwit {
@@ -46,6 +47,7 @@ struct Fleet::State {
   std::unique_ptr<node::LocalNodes>
       local;  // outlives the runtime: links are closed before they end
   std::unique_ptr<node::Runtime> runtime;
+  std::unique_ptr<node::RegionHost> regions;
 
   static Result<std::unique_ptr<State>> connect(std::vector<std::string> seeds,
                                                 const ClientOptions& client) {
@@ -64,6 +66,7 @@ struct Fleet::State {
     options.default_deadline = client.default_deadline;
     options.pool.width = 2;
     GODWIT_TRY(state->runtime, node::Runtime::create(std::move(options), state->log));
+    state->regions = std::make_unique<node::RegionHost>(*state->runtime);
     GODWIT_CHECK(state->runtime->start());
     GODWIT_CHECK(state->runtime->wait_until_joined(client.connect_timeout));
     return state;
@@ -179,6 +182,10 @@ Result<std::string> Fleet::find_name(std::string_view key) const {
     return fail(ErrorCode::not_found, "the fleet has no name '{}'", key);
   }
   return std::string(text_of(entry->value));
+}
+
+ops::RegionHost& Fleet::regions() const {
+  return *state_->regions;
 }
 
 Status Fleet::kill(const NodeHandle& node) {

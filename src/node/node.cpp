@@ -56,6 +56,20 @@ class ParentWatch final : public fabric::FdHandler {
   fabric::Fd fd_;
 };
 
+Result<region::ShardStore::Options> shard_options(const Settings& settings,
+                                                  const fleet::Capacities& machine) {
+  region::ShardStore::Options options;
+  options.budget_bytes =
+      settings.region_budget_mb != 0 ? settings.region_budget_mb << 20 : machine.memory_bytes / 2;
+  options.directory = settings.region_dir;
+  std::error_code error;
+  if (!settings.region_dir.empty() && !std::filesystem::is_directory(settings.region_dir, error)) {
+    return fail(ErrorCode::io, "region_dir: {} is not a directory{}{}", settings.region_dir,
+                error ? ": " : "", error ? error.message() : "");
+  }
+  return options;
+}
+
 }  // namespace
 
 // What a node loads code with. Lives as long as the runtime that uses it.
@@ -147,6 +161,7 @@ Result<std::unique_ptr<Node>> Node::start(const Settings& settings, trace::Log& 
     return std::make_unique<code::Store>(
         scheduler, code::Store::Loaders{code.native_.get(), code.jit_.get()}, store);
   };
+  GODWIT_TRY(options.shards, shard_options(settings, options.capacities));
   const std::string name = options.name;
   GODWIT_TRY(node->runtime_, Runtime::create(std::move(options), log));
   std::vector<std::string> listen = settings.listen;

@@ -48,7 +48,11 @@ Status Runtime::assemble() {
   directory.gossip.random_seed = options_.id.value ^ options_.epoch.value;
   directory_ = std::make_unique<fleet::EmbeddedDirectory>(std::move(directory), *reactor_,
                                                           static_cast<fleet::Links&>(*this));
-  static_cast<void>(directory_->watch([this](const auto&) { directory_changed(); }));
+  make_regions();
+  static_cast<void>(directory_->watch([this](const fleet::Change& change) {
+    directory_changed();
+    if (change.name != nullptr) on_region_news(*change.name);
+  }));
   call::Caller::Options caller;
   caller.default_deadline = options_.default_deadline;
   caller.name_of = [this](NodeId node) { return name_of(node); };
@@ -151,6 +155,7 @@ void Runtime::stop() {
       directory_->gossip().push_now();
     }
     status_queries_.reset();
+    region_service_.reset();
     engine_->shut_down();
   });
   // Links close after what was sent; a peer that does not take it within a moment is left.
@@ -170,6 +175,8 @@ void Runtime::stop() {
 #endif
   directory_.reset();
   engine_.reset();
+  regions_.reset();
+  shards_.reset();
   store_.reset();
 }
 
@@ -194,6 +201,7 @@ void Runtime::directory_changed() {
     }
   }
   engine_->set_nodes(std::move(visible));
+  regions_->set_nodes(all);
   {
     const std::lock_guard lock(view_mutex_);
     view_ = all;
@@ -257,6 +265,10 @@ void Runtime::on_peer_down(NodeId node, const Error& why) {
     status_queries_->on_lost(
         node, {ErrorCode::node_lost, fmt::format("the link to it broke: {}", why.message)});
   }
+  if (region_service_ != nullptr) {
+    region_service_->on_lost(node, {ErrorCode::node_lost, fmt::format("the link to {} broke: {}",
+                                                                      name_of(node), why.message)});
+  }
   if (why.code == ErrorCode::none) return;  // closed on purpose
   reactor_->post([this, node] { directory_->gossip().peer_lost(node); });
 }
@@ -266,6 +278,11 @@ void Runtime::on_unreachable(NodeId node, const Error& why) {
   if (status_queries_ != nullptr) {
     status_queries_->on_lost(
         node, {ErrorCode::unreachable, fmt::format("it cannot be reached: {}", why.message)});
+  }
+  if (region_service_ != nullptr) {
+    region_service_->on_lost(
+        node,
+        {ErrorCode::unreachable, fmt::format("cannot reach {}: {}", name_of(node), why.message)});
   }
   reactor_->post([this, node] { directory_->gossip().peer_lost(node); });
 }
@@ -283,6 +300,7 @@ void Runtime::on_other(NodeId from, const wire::Header& header, Bytes body) {
   if (header.kind == wire::Kind::status && status_queries_ != nullptr) {
     return status_queries_->on_answer(from, header, body);
   }
+  if (region_service_ != nullptr && region_service_->on_message(from, header, body)) return;
   if (header.kind != wire::Kind::table) return;
   if (const Status taken = directory_->gossip().on_table(from, body); !taken) {
     log_.warn("{} sent a table that makes no sense: {}", name_of(from), taken.error().message);

@@ -20,6 +20,9 @@
 #include "fabric/reactor.hpp"
 #include "fleet/embedded_directory.hpp"
 #include "node/status_queries.hpp"
+#include "region/service.hpp"
+#include "region/store.hpp"
+#include "region/table.hpp"
 #include "trace/counters.hpp"
 #include "trace/log.hpp"
 #include "trust/fleet_key.hpp"
@@ -50,6 +53,8 @@ class Runtime final : private call::Dialer, private call::EngineObserver, privat
     // What serving takes; null in a client. Owned by the caller, who outlives the runtime.
     std::function<std::unique_ptr<code::Store>(Scheduler&)> make_store;
     call::Builder* builder = nullptr;
+    // Set: this process keeps shards of regions.
+    std::optional<region::ShardStore::Options> shards;
     fleet::Target target;
     fleet::Capacities capacities;
   };
@@ -73,6 +78,9 @@ class Runtime final : private call::Dialer, private call::EngineObserver, privat
   [[nodiscard]] code::Store* store() { return store_.get(); }
   // The owning thread's.
   [[nodiscard]] fleet::EmbeddedDirectory& directory() { return *directory_; }
+  [[nodiscard]] region::RegionService& region_service() { return *region_service_; }
+  // Any thread.
+  [[nodiscard]] region::RegionTable& regions() { return *regions_; }
 
   // Any thread: runs `f` as the reactor's owner and waits for it.
   void run_as_owner(const std::function<void()>& f);
@@ -94,6 +102,10 @@ class Runtime final : private call::Dialer, private call::EngineObserver, privat
   [[nodiscard]] Result<call::Port*> port_for(const fabric::Address& address);
   [[nodiscard]] Status make_shm();
   [[nodiscard]] Status make_ucx(const fabric::Address& network);
+  void make_regions();
+  void on_region_news(const fleet::NameEntry& name);
+  void hear_next();
+  void hear(const fleet::NameEntry& name);
   void directory_changed();
   [[nodiscard]] std::string name_of(NodeId node) const;
 
@@ -105,6 +117,8 @@ class Runtime final : private call::Dialer, private call::EngineObserver, privat
   void on_unreachable(NodeId node, const Error& why) override;
   void on_stray_down(LinkId link, const Error& why) override;
   void on_other(NodeId from, const wire::Header& header, Bytes body) override;
+  void on_descriptors(NodeId from, const wire::Header& header, Bytes body,
+                      std::span<fabric::Fd> descriptors) override;
   void on_overrun(const code::Bundle& bundle, std::uint32_t function, Duration took) override;
   void on_overdue(const call::OverdueFunction& function) override;
   void on_overdue_ended(const call::OverdueFunction& function) override;
@@ -125,15 +139,20 @@ class Runtime final : private call::Dialer, private call::EngineObserver, privat
   call::FunctionTable functions_;
   std::unique_ptr<fabric::Reactor> reactor_;
   std::unique_ptr<code::Store> store_;
+  std::unique_ptr<region::ShardStore> shards_;
+  std::unique_ptr<region::RegionTable> regions_;
   std::unique_ptr<call::PoolExecutor> executor_;
   std::unique_ptr<call::Engine> engine_;
   std::unique_ptr<fleet::EmbeddedDirectory> directory_;
   std::unique_ptr<call::Caller> caller_;
   std::unique_ptr<StatusQueries> status_queries_;
+  std::unique_ptr<region::RegionService> region_service_;
   call::Port* shm_port_ = nullptr;
   call::Port* ucx_port_ = nullptr;
   std::unique_ptr<fabric::shm::ShmTransport> shm_;
   std::unique_ptr<fabric::ucx::UcxTransport> ucx_;
+  std::unordered_map<std::string, fleet::NameEntry> region_news_;  // not followed yet, by key
+  bool hearing_ = false;
   bool stopped_ = false;
 
   mutable std::mutex view_mutex_;

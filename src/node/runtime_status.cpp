@@ -41,6 +41,7 @@ void Runtime::on_status(trace::Json& status) {
   status.key("workers").open('{').field("limit", options_.pool.width);
   status.field("queued", executor_->queued()).field("blocked", executor_->blocked());
   status.field("blocked_limit", options_.pool.max_blocked).close('}');
+  regions_->write_status(status);
 }
 
 void Runtime::on_status_counters(trace::Json& counters) {

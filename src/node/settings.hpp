@@ -29,6 +29,8 @@ struct Settings {
   std::uint32_t idle_link_s = 60;   // a link unused for so long is ended; 0: never
   std::uint64_t code_budget_mb = 1024;     // bundles and loaded code together
   std::uint64_t inbound_budget_mb = 8192;  // arguments and results that are arriving
+  std::uint64_t region_budget_mb = 0;      // memory of shards; 0: half of the machine's
+  std::string region_dir;                  // shards in files; default: none
   std::uint32_t max_hops = 100'000;
   std::uint32_t max_fan_out = 4096;
   std::string jit = "auto";  // auto: at the first bitcode; preload: at start; off

@@ -29,6 +29,9 @@ enum class Kind : std::uint8_t {
   // What a process says of itself (asked by node/, answered by call/).
   ask_status = 24,  // id: the asker's
   status = 25,      // id: the asker's; body: JSON
+  // Mappings of shards (handled by region/).
+  ask_region = 40,  // id: the asker's    subject: the region's    aux: the shard's number
+  region = 41,      // id: the asker's    aux: 0, or an ErrorCode; body: wire::RegionGrant, or why
   // Anything a link needs for itself.
   ping = 32,
   pong = 33,

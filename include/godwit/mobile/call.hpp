@@ -47,7 +47,8 @@ class FailureText {
 };
 
 #ifdef __cpp_exceptions
-// Thrown by Pending::get() and Here::build(). Escaping an exported function it becomes app_error.
+// Thrown by Pending::get(), Here::build() and Here::region(). Escaping an exported function it
+// becomes app_error.
 class CallFailed : public std::exception {
  public:
   CallFailed(std::int32_t ending, std::uint32_t reason, bool may_have_started,
@@ -98,6 +99,7 @@ constexpr std::string_view export_name() noexcept {
 inline constexpr std::uint32_t kTypeMismatch = 3;
 inline constexpr std::uint32_t kDeadline = 15;
 inline constexpr std::int32_t kOutOfMemory = 102;
+inline constexpr std::int32_t kUnsupported = 304;
 
 inline constexpr std::size_t kCallScratchBytes = 512;
 

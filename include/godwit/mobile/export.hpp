@@ -7,7 +7,8 @@
 // At namespace scope, in the function's namespace, once per function of a bundle; the bundle knows
 // it by its unqualified name. The function takes an optional leading godwit::Here& and parameters
 // by value or const reference; spans and string views point into the call's arguments and are
-// valid until it returns. An exception that escapes ends the call as app_error with its what().
+// valid until it returns. An exception that escapes ends the call as app_error with its what(), a
+// CallFailed also with its reason.
 #pragma once
 
 #include <cstddef>
@@ -149,6 +150,10 @@ std::int32_t enter(const godwit_here_v1* here, const void* args, std::size_t arg
 #ifdef __cpp_exceptions
   try {
     return run<Function>(here, args, args_size, reply);
+  } catch (const CallFailed& failed) {
+    const auto reason = static_cast<std::int32_t>(failed.reason());
+    return explain(reply, reason > 0 ? GODWIT_FAILED_WITH + reason : GODWIT_APP_ERROR,
+                   failed.what());
   } catch (const std::exception& exception) {
     return explain(reply, GODWIT_APP_ERROR, exception.what());
   } catch (...) {

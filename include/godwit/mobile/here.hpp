@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "godwit/mobile/call.hpp"
+#include "godwit/mobile/region.hpp"
 #include "godwit/mobile_abi.h"
 
 namespace godwit {
@@ -149,6 +150,38 @@ class Here {
   }
 #endif
 
+  // The region of that name, whose elements are of type T: to be read, or read and written. Returns
+  // 0 or a godwit::ErrorCode: not_found, type_mismatch, permission (sealed: nobody writes any
+  // more), node_lost (this node had a shard, and has ended since). Wrap it in RegionView or
+  // WritableRegion.
+  template <class T>
+  [[nodiscard]] std::int32_t try_region(std::string_view name, std::uint32_t rights,
+                                        godwit_region_v1& region) const noexcept {
+    if (!knows_regions()) return detail::kUnsupported;
+    std::uint64_t id = 0;
+    const std::int32_t error = table_->find_region(table_, name.data(), name.size(), &id);
+    return error != 0 ? error : try_region<T>(id, rights, region);
+  }
+  template <class T>
+  [[nodiscard]] std::int32_t try_region(std::uint64_t id, std::uint32_t rights,
+                                        godwit_region_v1& region) const noexcept {
+    if (!knows_regions()) return detail::kUnsupported;
+    constexpr std::string_view kType = type_name<T>;
+    region.size = sizeof region;
+    return table_->region(table_, id, kType.data(), kType.size(), rights, &region);
+  }
+#ifdef __cpp_exceptions
+  // The same by name or id; throws CallFailed.
+  template <class T, class NameOrId>
+  [[nodiscard]] RegionView<T> region(const NameOrId& which) const {
+    return RegionView<T>(region_with<T>(which, GODWIT_REGION_READ));
+  }
+  template <class T, class NameOrId>
+  [[nodiscard]] WritableRegion<T> writable_region(const NameOrId& which) const {
+    return WritableRegion<T>(region_with<T>(which, GODWIT_REGION_READ | GODWIT_REGION_WRITE));
+  }
+#endif
+
   // Explains this thread's last failed verb; valid until the next one.
   [[nodiscard]] std::string_view last_error() const noexcept { return table_->last_error(table_); }
 
@@ -159,6 +192,22 @@ class Here {
   void log(std::int32_t level, std::string_view text) const noexcept {
     table_->log(table_, level, text.data(), text.size());
   }
+
+  [[nodiscard]] bool knows_regions() const noexcept {
+    return table_->size >= offsetof(godwit_here_v1, region) + sizeof table_->region;
+  }
+#ifdef __cpp_exceptions
+  template <class T, class NameOrId>
+  [[nodiscard]] godwit_region_v1 region_with(const NameOrId& which, std::uint32_t rights) const {
+    godwit_region_v1 region{};
+    const std::int32_t error = try_region<T>(which, rights, region);
+    if (error != 0) {
+      throw CallFailed(GODWIT_ENDED_APP_ERROR, static_cast<std::uint32_t>(error), false,
+                       knows_regions() ? last_error() : "this node is older than regions");
+    }
+    return region;
+  }
+#endif
 
   template <class F, class... Args>
   std::int32_t start(FunctionRef<F> function, Node node, std::uint32_t flags, std::uint64_t& handle,

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <type_traits>
 
@@ -18,18 +19,75 @@
 
 namespace godwit {
 
-// One region, valid until the exported function returns. Copies are cheap; any thread of the call.
+namespace detail {
+
+template <std::size_t Size>
+struct WordOf {};
+template <>
+struct WordOf<1> {
+  using type [[gnu::may_alias]] = std::uint8_t;
+};
+template <>
+struct WordOf<2> {
+  using type [[gnu::may_alias]] = std::uint16_t;
+};
+template <>
+struct WordOf<4> {
+  using type [[gnu::may_alias]] = std::uint32_t;
+};
+template <>
+struct WordOf<8> {
+  using type [[gnu::may_alias]] = std::uint64_t;
+};
+template <class T>
+inline constexpr bool kOneWord =
+    sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8;
+
+// One element out of memory that others may be writing to. `from` is a multiple of sizeof(T) from
+// the beginning of a page, so that a word never lies across two cache lines.
+template <class T>
+[[nodiscard]] inline T load_element(const T* from, int order = __ATOMIC_RELAXED) noexcept {
+  T value;
+  if constexpr (kOneWord<T>) {
+    using Word = typename WordOf<sizeof(T)>::type;
+    const Word word = __atomic_load_n(reinterpret_cast<const Word*>(from), order);
+    std::memcpy(&value, &word, sizeof value);
+  } else {
+    std::memcpy(&value, from, sizeof value);
+    if (order != __ATOMIC_RELAXED) std::atomic_thread_fence(std::memory_order_acquire);
+  }
+  return value;
+}
+template <class T>
+inline void store_element(T* to, const T& value) noexcept {
+  if constexpr (kOneWord<T>) {
+    using Word = typename WordOf<sizeof(T)>::type;
+    Word word;
+    std::memcpy(&word, &value, sizeof word);
+    __atomic_store_n(reinterpret_cast<Word*>(to), word, __ATOMIC_RELAXED);
+  } else {
+    std::memcpy(to, &value, sizeof value);
+  }
+}
+
+}  // namespace detail
+
+// One region to be read, valid until the exported function returns. Copies are cheap; any thread of
+// the call.
 //
 // Elements of 1, 2, 4 or 8 bytes are loaded and stored whole: a reader never sees half of one.
-// Larger ones may be torn by a writer at the same time. Nothing else is ordered: use atomic() where
-// one element guards another.
+// Larger ones may be torn by a writer at the same time. Nothing else is ordered: use load_acquire()
+// and WritableRegion::atomic() where one element guards others.
 template <class T>
 class RegionView {
   static_assert(kPlain<T>, "godwit: the elements of a region are plain types (docs/types.md)");
 
  public:
   explicit RegionView(const godwit_region_v1& region) noexcept
-      : map_(region.map), region_(region) {}
+      : map_(region.map),
+        one_run_(map_.has_one_run()),
+        first_(region.map.chunk * region.shard),
+        region_(region) {}
 
   [[nodiscard]] std::uint64_t id() const noexcept { return region_.id; }
   // Elements of the whole region.
@@ -38,38 +96,64 @@ class RegionView {
 
   // True if the element exists and lies on this node.
   [[nodiscard]] bool owns(std::uint64_t index) const noexcept {
-    return index < region_.elements && region_.data != nullptr &&
-           map_.locate(index).shard == region_.shard;
+    // Without a shard data_elements is 0, whatever first_ is.
+    if (one_run_) return index - first_ < region_.data_elements;
+    if (index >= region_.elements || region_.data == nullptr) return false;
+    const ShardPlace place = map_.locate(index);
+    return place.shard == region_.shard && place.offset < region_.data_elements;
   }
   // The node that has it; none if the index is out of range or the shard was lost.
   [[nodiscard]] Node owner(std::uint64_t index) const noexcept {
     return index < region_.elements ? Node{region_.nodes[map_.locate(index).shard]} : Node{};
   }
   // One element; this node must own it.
-  [[nodiscard]] T operator[](std::uint64_t index) const noexcept { return load(at(index)); }
-  void put(std::uint64_t index, const T& value) const noexcept { store(at(index), value); }
-  [[nodiscard]] std::atomic_ref<T> atomic(std::uint64_t index) const noexcept {
-    return std::atomic_ref<T>(at(index));
+  [[nodiscard]] T operator[](std::uint64_t index) const noexcept {
+    return detail::load_element(at(index));
+  }
+  // The same; what was written before the element was stored with release order is visible then.
+  [[nodiscard]] T load_acquire(std::uint64_t index) const noexcept {
+    return detail::load_element(at(index), __ATOMIC_ACQUIRE);
   }
 
   // This node's shard as plain memory, in the order of offsets; empty without one.
-  [[nodiscard]] std::span<T> local() const noexcept {
-    return {static_cast<T*>(region_.data), region_.data_elements};
+  [[nodiscard]] std::span<const T> local() const noexcept {
+    return {static_cast<const T*>(region_.data), region_.data_elements};
   }
   // The index of local()[offset].
   [[nodiscard]] std::uint64_t index_of(std::uint64_t offset) const noexcept {
     return map_.index_at({region_.shard, offset});
   }
 
- private:
-  [[nodiscard]] T& at(std::uint64_t index) const noexcept {
-    return static_cast<T*>(region_.data)[map_.locate(index).offset];
+ protected:
+  [[nodiscard]] T* at(std::uint64_t index) const noexcept {
+    const std::uint64_t offset = one_run_ ? index - first_ : map_.locate(index).offset;
+    return static_cast<T*>(region_.data) + offset;
   }
-  [[nodiscard]] static T load(T& from) noexcept;
-  static void store(T& to, const T& value) noexcept;
+  [[nodiscard]] const godwit_region_v1& abi() const noexcept { return region_; }
 
+ private:
   ShardMap map_;
+  bool one_run_;
+  std::uint64_t first_;  // with one run: the index at offset 0
   godwit_region_v1 region_;
+};
+
+// One region to be read and written.
+template <class T>
+class WritableRegion : public RegionView<T> {
+ public:
+  using RegionView<T>::RegionView;
+
+  // One element; this node must own it.
+  void put(std::uint64_t index, const T& value) const noexcept {
+    detail::store_element(this->at(index), value);
+  }
+  [[nodiscard]] std::atomic_ref<T> atomic(std::uint64_t index) const noexcept {
+    return std::atomic_ref<T>(*this->at(index));
+  }
+  [[nodiscard]] std::span<T> local() const noexcept {
+    return {static_cast<T*>(this->abi().data), this->abi().data_elements};
+  }
 };
 
 }  // namespace godwit

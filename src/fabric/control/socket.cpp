@@ -20,6 +20,7 @@ constexpr std::size_t kFirstInputSize = 1024;
 constexpr std::size_t kLargestInputSize = sizeof(std::uint32_t) + ControlSocket::kMaxFrameSize;
 // Read in one go before others get their turn.
 constexpr std::size_t kMaxReadPerTurn = ControlSocket::kMaxChunkSize;
+constexpr std::size_t kMaxReadsNow = 256;
 constexpr std::uint32_t kLengthMask = 0xFF'FFFF;
 // Descriptors that came ahead of the frame that claims them.
 constexpr std::size_t kMaxWaitingFds = 2 * ControlSocket::kMaxFdsPerFrame;
@@ -155,26 +156,32 @@ void ControlSocket::set_events(ControlEvents* events) {
 
 void ControlSocket::send(Bytes frame, std::span<const int> fds) {
   if (state_ == State::closed) return;
+  std::vector<Fd> copies;
+  for (const int fd : fds) {
+    copies.emplace_back(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+    if (!copies.back()) {
+      end({ErrorCode::resource_exhausted,
+           fmt::format("cannot pass a descriptor to {}: {}", peer_name_, errno_text(errno))});
+      return;
+    }
+  }
+  send_owned(frame, std::move(copies));
+}
+
+void ControlSocket::send_owned(Bytes frame, std::vector<Fd> fds) {
+  if (state_ == State::closed) return;
   if (frame.empty() || frame.size() > kMaxFrameSize || fds.size() > kMaxFdsPerFrame) {
     end({ErrorCode::internal, fmt::format("a control frame of {} bytes and {} descriptors exceeds "
                                           "the limits",
                                           frame.size(), fds.size())});
     return;
   }
-  Outgoing outgoing{frame_of(frame, fds.size()), 0, {}};
-  for (const int fd : fds) {
-    outgoing.fds.emplace_back(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
-    if (!outgoing.fds.back()) {
-      end({ErrorCode::resource_exhausted,
-           fmt::format("cannot pass a descriptor to {}: {}", peer_name_, errno_text(errno))});
-      return;
-    }
-  }
-  enqueue(std::move(outgoing));
+  enqueue({frame_of(frame, fds.size()), 0, std::move(fds)});
 }
 
 void ControlSocket::enqueue(Outgoing outgoing) {
   queued_bytes_ += outgoing.bytes.size();
+  queued_fds_ += outgoing.fds.size();
   outgoing_.push_back(std::move(outgoing));
   if (queued_bytes_ > kMaxQueuedBytes) {
     end({ErrorCode::link_lost, fmt::format("{} does not take its control messages", peer_name_)});
@@ -208,6 +215,7 @@ int ControlSocket::write_some(Outgoing& outgoing) {
   std::size_t sent = 0;
   const int error = send_with_fds(fd_.get(), rest, outgoing.fds, sent);
   if (error != 0) return error;
+  queued_fds_ -= outgoing.fds.size();
   outgoing.fds.clear();  // they went with the first byte
   outgoing.sent += sent;
   last_sent_ = reactor_.now();
@@ -232,24 +240,32 @@ void ControlSocket::on_fd(std::uint32_t ready) {
   if (*alive) report();
 }
 
-void ControlSocket::read_some() {
+// False: nothing was there. The socket may be gone.
+bool ControlSocket::read_some() {
   const auto alive = alive_;
   std::size_t in_all = 0;
   while (state_ == State::open && in_all < kMaxReadPerTurn) {
     std::size_t received = 0;
     const int error = chunk_in_.active ? receive_chunk(received) : receive_bytes(received);
-    if (error == EAGAIN) return;
+    if (error == EAGAIN) break;
     if (error != 0 || received == 0) {
       const std::string why = error == 0 ? "it closed the connection" : errno_text(error);
       end({ErrorCode::link_lost, fmt::format("lost {}: {}", peer_name_, why)});
-      return;
+      break;
     }
     last_heard_ = reactor_.now();
     in_all += received;
     const bool buffer_was_filled = input_size_ == input_.size();
     deliver_frames();
-    if (!*alive || !buffer_was_filled) return;
+    if (!*alive || !buffer_was_filled) break;
   }
+  return in_all != 0;
+}
+
+void ControlSocket::read_now() {
+  const auto alive = alive_;
+  for (std::size_t i = 0; i < kMaxReadsNow && *alive; ++i)
+    if (!read_some()) return;
 }
 
 // Returns an errno value; received = 0 without one means the peer closed.
@@ -370,6 +386,7 @@ void ControlSocket::release_fd() {
   fd_.reset();
   outgoing_.clear();
   queued_bytes_ = 0;
+  queued_fds_ = 0;
   chunk_out_ = {};
   chunk_in_ = {};
 }

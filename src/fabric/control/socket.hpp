@@ -27,8 +27,8 @@
 namespace godwit::fabric {
 
 // Called by the reactor's owner, never from inside a member of ControlSocket other than
-// move_chunks(). A handler may destroy the socket, or point it at other events, except from
-// on_chunk() and on_chunk_end().
+// move_chunks() and read_now(). A handler may destroy the socket, or point it at other events,
+// except from on_chunk() and on_chunk_end().
 class ControlEvents {
  public:
   virtual ~ControlEvents() = default;
@@ -79,6 +79,13 @@ class ControlSocket final : private FdHandler {
   // Queues a frame of 1..kMaxFrameSize bytes. The descriptors are duplicated at once and stay the
   // caller's. Failure to deliver arrives as on_closed.
   void send(Bytes frame, std::span<const int> fds = {});
+  void send_owned(Bytes frame, std::vector<Fd> fds);
+  // Frames, and the descriptors with them, that the peer's slowness keeps here.
+  [[nodiscard]] bool has_queued_frames() const { return !outgoing_.empty(); }
+  [[nodiscard]] std::size_t queued_descriptors() const { return queued_fds_; }
+  // Reads and delivers what has arrived by now, up to a limit. Handlers run inside, and may destroy
+  // the socket.
+  void read_now();
   // Sends the parts, 1..kMaxChunkSize bytes in at most kMaxChunkParts, as a chunk of the stream.
   // One at a time: they are read until chunk_is_going_out() is false again.
   void send_chunk(std::uint64_t stream, std::span<const Bytes> parts);
@@ -133,7 +140,7 @@ class ControlSocket final : private FdHandler {
   [[nodiscard]] int write_chunk();
   void want_writable(bool wanted);
   // Receiving.
-  void read_some();
+  bool read_some();
   [[nodiscard]] int receive_bytes(std::size_t& received);
   void deliver_frames();
   [[nodiscard]] bool deliver_frame();
@@ -160,6 +167,7 @@ class ControlSocket final : private FdHandler {
   std::vector<SocketAddress> addresses_;  // yet to be tried, last first
   std::deque<Outgoing> outgoing_;
   std::size_t queued_bytes_ = 0;
+  std::size_t queued_fds_ = 0;
   std::vector<std::byte> input_;
   std::size_t input_size_ = 0;
   std::vector<Fd> input_fds_;

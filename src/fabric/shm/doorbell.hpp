@@ -13,8 +13,8 @@
 
 #include "fabric/fd.hpp"
 #include "fabric/fence.hpp"
+#include "fabric/memory/memfd.hpp"
 #include "fabric/shm/layout.hpp"
-#include "fabric/shm/memory.hpp"
 #include "godwit/error.hpp"
 
 namespace godwit::fabric::shm {

@@ -7,11 +7,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "fabric/memory/memfd.hpp"
 #include "wire/header.hpp"
 
 namespace godwit::fabric::shm {
 
-inline constexpr std::size_t kPageSize = 4096;
 inline constexpr std::size_t kLineSize = 64;
 inline constexpr std::size_t kMinRingSize = 64 * 1024;
 inline constexpr std::size_t kMaxRingSize = 64 * 1024 * 1024;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "base/ids.hpp"
 #include "fabric/control/link_setup.hpp"
@@ -23,6 +24,7 @@ class Link;
 class LinkOwner {
  public:
   virtual ~LinkOwner() = default;
+  virtual void on_control_frame(Link& link, Bytes frame, std::vector<Fd>& fds) = 0;
   virtual void on_control_closed(Link& link, const Error& why) = 0;
 };
 
@@ -43,6 +45,10 @@ class Link final : public ControlEvents {
       : id(link_id), slot(slot_number), outbox(ring_size), inbox(budget), owner_(owner) {}
 
   [[nodiscard]] bool receives() const { return state == State::up || state == State::ending; }
+  // All that was sent is with the peer, or lies where it will look.
+  [[nodiscard]] bool has_sent_all() const {
+    return outbox.is_empty() && (socket == nullptr || !socket->has_queued_frames());
+  }
 
   // The hot path reads these first.
   LinkId id;
@@ -66,7 +72,9 @@ class Link final : public ControlEvents {
   TimerId close_timer;
 
  private:
-  void on_frame(Bytes, std::vector<Fd>&) override {}  // nothing is said after set-up
+  void on_frame(Bytes frame, std::vector<Fd>& fds) override {
+    owner_.on_control_frame(*this, frame, fds);
+  }
   void on_closed(const Error& why) override { owner_.on_control_closed(*this, why); }
 
   LinkOwner& owner_;

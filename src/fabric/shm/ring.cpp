@@ -1,10 +1,35 @@
 #include "fabric/shm/ring.hpp"
 
+#include <sys/mman.h>
+
 #include <bit>
+#include <cerrno>
 
 #include "base/fail.hpp"
 
 namespace godwit::fabric::shm {
+
+Result<Mapping> map_ring(int fd, std::size_t ring_size, Access access) {
+  const auto refuse = [](const char* what) {
+    return fail(ErrorCode::resource_exhausted,
+                "cannot {}: {}; close links, or raise the limits on memory", what,
+                errno_text(errno));
+  };
+  const int rights = access == Access::write ? PROT_READ | PROT_WRITE : PROT_READ;
+  const std::size_t total = kPageSize + 2 * ring_size;
+  void* reserved = ::mmap(nullptr, total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (reserved == MAP_FAILED) return refuse("reserve address space for a ring");
+  Mapping mapping(static_cast<std::byte*>(reserved), total);
+  const auto place = [&](std::size_t at, std::size_t size, std::size_t offset, int protection) {
+    return ::mmap(mapping.data() + at, size, protection, MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd,
+                  static_cast<off_t>(offset)) != MAP_FAILED;
+  };
+  if (!place(0, kPageSize, 0, PROT_READ | PROT_WRITE) ||
+      !place(kPageSize, ring_size, kPageSize, rights) ||
+      !place(kPageSize + ring_size, ring_size, kPageSize, rights))
+    return refuse("map a ring");
+  return mapping;
+}
 
 Result<RingProducer> RingProducer::open(const Fd& memory, std::size_t ring_size) {
   if (!std::has_single_bit(ring_size) || ring_size < kMinRingSize || ring_size > kMaxRingSize)

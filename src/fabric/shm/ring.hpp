@@ -15,9 +15,9 @@
 #include "base/bytes.hpp"
 #include "fabric/fd.hpp"
 #include "fabric/fence.hpp"
+#include "fabric/memory/memfd.hpp"
 #include "fabric/shm/copy.hpp"
 #include "fabric/shm/layout.hpp"
-#include "fabric/shm/memory.hpp"
 #include "godwit/error.hpp"
 #include "wire/header.hpp"
 
@@ -26,6 +26,10 @@ namespace godwit::fabric::shm {
 [[nodiscard]] inline std::atomic<std::uint64_t>& word_at(std::byte* record) noexcept {
   return *reinterpret_cast<std::atomic<std::uint64_t>*>(record + kWordOffset);
 }
+
+// The first page, then the rest twice in a row. `access` is that of the rest: the first page is
+// always writable.
+[[nodiscard]] Result<Mapping> map_ring(int fd, std::size_t ring_size, Access access);
 
 class RingProducer {
  public:

@@ -8,8 +8,10 @@
 #include <cstring>
 #include <filesystem>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -57,6 +59,13 @@ class Peer final : public TransportEvents {
     bool discarded = false;
   };
 
+  struct WithDescriptors {
+    LinkId link;
+    wire::Header header;
+    std::string body;
+    std::vector<Fd> descriptors;
+  };
+
   explicit Peer(ShmTransport::Options options = {}, Reactor::Options reactor_options = {}) {
     if (!options.hello) options.hello = [] { return Hello{NodeId{7}, Epoch{70}, "blob"}; };
     reactor = Reactor::create(std::move(reactor_options)).value();
@@ -86,6 +95,14 @@ class Peer final : public TransportEvents {
                         message.body_discarded()});
   }
   void on_sent(LinkId, std::uint64_t tag) override { sent.push_back(tag); }
+  void on_descriptors(LinkId link, const wire::Header& header, Bytes body,
+                      std::span<Fd> descriptors) override {
+    descriptors_received.push_back({link,
+                                    header,
+                                    std::string(text_of(body)),
+                                    {std::make_move_iterator(descriptors.begin()),
+                                     std::make_move_iterator(descriptors.end())}});
+  }
 
   Sent send(LinkId link, std::uint64_t id, Bytes body) {
     wire::Header header;
@@ -100,6 +117,7 @@ class Peer final : public TransportEvents {
   std::vector<std::pair<LinkId, Error>> downs;
   std::vector<Received> received;
   std::vector<std::uint64_t> sent;
+  std::vector<WithDescriptors> descriptors_received;
   std::function<void(LinkId, Message&)> on_message_hook;
   std::unique_ptr<ShmTransport> transport;
 };

@@ -185,8 +185,7 @@ void ShmTransport::connected(LinkId id, Result<Established> established) {
 void ShmTransport::bring_up(Link& link, Established established) {
   link.state = Link::State::up;
   link.in.forget_memory();
-  link.socket = std::move(established.socket);
-  link.socket->set_events(&link);
+  link.socket = std::move(established.socket);  // heard from once the link is announced
   queued_events_.push_back({Event::Kind::up, link.id, 0, {}, std::move(established.peer)});
   left_over_[link.slot / 64] |= std::uint64_t{1} << (link.slot % 64);  // what came early
 }

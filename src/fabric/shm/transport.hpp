@@ -58,6 +58,9 @@ class ShmTransport final : public Transport, private LinkOwner, private FdHandle
   [[nodiscard]] Sent send(LinkId link, const wire::Header& header, std::span<const Bytes> parts,
                           std::uint64_t tag) override;
   [[nodiscard]] std::size_t small_limit() const override { return kSmallLimit; }
+  [[nodiscard]] bool carries_descriptors() const override { return true; }
+  [[nodiscard]] Status send_descriptors(LinkId link, const wire::Header& header, Bytes body,
+                                        std::span<const int> descriptors) override;
   void close(LinkId link) override;
   std::size_t poll(std::size_t budget) override;
   [[nodiscard]] bool prepare_to_sleep() override;
@@ -83,6 +86,7 @@ class ShmTransport final : public Transport, private LinkOwner, private FdHandle
   [[nodiscard]] Result<SetupPayload> answer(Established& established);
   void connected(LinkId id, Result<Established> established);
   void bring_up(Link& link, Established established);
+  void on_control_frame(Link& link, Bytes frame, std::vector<Fd>& fds) override;
   void on_control_closed(Link& link, const Error& why) override;
   void go_down(Link& link, Error why);
   void violated(Link& link);

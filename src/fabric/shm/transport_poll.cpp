@@ -103,6 +103,7 @@ std::size_t ShmTransport::deliver_events() {
     if (link == nullptr) continue;
     switch (event.kind) {
       case Event::Kind::up:
+        link->socket->set_events(link);
         if (!link->receives()) break;  // closed meanwhile: its end is all there is to tell
         link->announced = true;
         events_.on_up(event.link, event.peer);
@@ -143,7 +144,7 @@ std::size_t ShmTransport::send_queued(Link& link) {
   for (const std::uint64_t tag : sent_tags_)
     queued_events_.push_back({Event::Kind::sent, link.id, tag, {}, {}});
   sent_tags_.clear();
-  const bool last = link.state == Link::State::closing && link.outbox.is_empty();
+  const bool last = link.state == Link::State::closing && link.has_sent_all();
   if (last && link.out.has_room(0)) {
     link.out.write({}, {}, {0, RecordKind::close, 0});
     link.peer.summon();
@@ -242,6 +243,8 @@ bool ShmTransport::take_record(Link& link, std::uint64_t packed) {
       if (!link.inbox.append(word.stream, {body, word.size})) return false;
       break;
     case RecordKind::close:
+      // What came on the socket was sent before.
+      if (link.socket != nullptr) link.socket->read_now();
       go_down(link, {ErrorCode::none, "the peer closed the link"});
       return true;
   }
@@ -315,7 +318,9 @@ bool ShmTransport::has_work() {
     if (hot_[i]->in.peek() != 0 && hot_[i]->receives()) return true;
   for (Link* link : sending_) {
     const bool only_close_is_left = link->outbox.is_empty();
-    if (only_close_is_left ? link->out.has_room(0) : link->outbox.can_write(link->out)) return true;
+    if (only_close_is_left ? link->has_sent_all() && link->out.has_room(0)
+                           : link->outbox.can_write(link->out))
+      return true;
     if (link->out.is_violated()) return true;
   }
   return false;

@@ -8,7 +8,9 @@
 #include "fabric/fd.hpp"
 #include "godwit/error.hpp"
 
-namespace godwit::fabric::shm {
+namespace godwit::fabric {
+
+inline constexpr std::size_t kPageSize = 4096;
 
 // A mapped range; unmapped with its owner.
 class Mapping {
@@ -21,15 +23,20 @@ class Mapping {
   ~Mapping();
 
   [[nodiscard]] std::byte* data() const noexcept { return data_; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
  private:
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
 };
 
-// Zeroed, of a size that is fixed for good. Errors: resource_exhausted.
+// Zeroed, of a size that is fixed for good; pages cost memory once they are touched. Errors:
+// resource_exhausted.
 [[nodiscard]] Result<Fd> create_memory(const char* name, std::size_t size);
 [[nodiscard]] Result<Fd> duplicate(const Fd& fd);
+// A second descriptor of the same memory or file that can only be mapped for reading. A guard
+// against mistakes: a process of the same user can open it anew.
+[[nodiscard]] Result<Fd> duplicate_read_only(const Fd& fd);
 // From here on nobody can map it writable any more; mappings that exist stay as they are.
 [[nodiscard]] Status forbid_new_writers(int fd);
 // Errors: protocol_violation unless it is memory of exactly that size that cannot shrink (touching
@@ -37,9 +44,8 @@ class Mapping {
 [[nodiscard]] Status check_memory(int fd, std::size_t size);
 
 enum class Access : std::uint8_t { read, write };
-[[nodiscard]] Result<Mapping> map_memory(int fd, std::size_t size, Access access);
-// The first page, then the rest twice in a row. `access` is that of the rest: the first page is
-// always writable.
-[[nodiscard]] Result<Mapping> map_ring(int fd, std::size_t ring_size, Access access);
+enum class Pages : std::uint8_t { now, on_demand };
+[[nodiscard]] Result<Mapping> map_memory(int fd, std::size_t size, Access access,
+                                         Pages pages = Pages::now);
 
-}  // namespace godwit::fabric::shm
+}  // namespace godwit::fabric

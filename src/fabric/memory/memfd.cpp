@@ -1,4 +1,4 @@
-#include "fabric/shm/memory.hpp"
+#include "fabric/memory/memfd.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -6,11 +6,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <string>
 
 #include "base/fail.hpp"
-#include "fabric/shm/layout.hpp"
 
-namespace godwit::fabric::shm {
+namespace godwit::fabric {
 namespace {
 
 constexpr int kFixedSize = F_SEAL_SHRINK | F_SEAL_GROW;
@@ -19,10 +19,6 @@ Status exhausted(const char* what) {
   return fail(ErrorCode::resource_exhausted,
               "cannot {}: {}; close links, or raise the limits on memory and open files", what,
               errno_text(errno));
-}
-
-int protection(Access access) {
-  return access == Access::write ? PROT_READ | PROT_WRITE : PROT_READ;
 }
 
 }  // namespace
@@ -51,6 +47,13 @@ Result<Fd> duplicate(const Fd& fd) {
   return copy;
 }
 
+Result<Fd> duplicate_read_only(const Fd& fd) {
+  const std::string path = fmt::format("/proc/self/fd/{}", fd.get());
+  Fd copy(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!copy) return tl::unexpected(exhausted("open memory for reading").error());
+  return copy;
+}
+
 Status forbid_new_writers(int fd) {
   if (::fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE) != 0) return exhausted("seal shared memory");
   return {};
@@ -66,26 +69,12 @@ Status check_memory(int fd, std::size_t size) {
   return {};
 }
 
-Result<Mapping> map_memory(int fd, std::size_t size, Access access) {
-  void* data = ::mmap(nullptr, size, protection(access), MAP_SHARED | MAP_POPULATE, fd, 0);
+Result<Mapping> map_memory(int fd, std::size_t size, Access access, Pages pages) {
+  const int rights = access == Access::write ? PROT_READ | PROT_WRITE : PROT_READ;
+  const int flags = pages == Pages::now ? MAP_SHARED | MAP_POPULATE : MAP_SHARED;
+  void* data = ::mmap(nullptr, size, rights, flags, fd, 0);
   if (data == MAP_FAILED) return tl::unexpected(exhausted("map shared memory").error());
   return Mapping(static_cast<std::byte*>(data), size);
 }
 
-Result<Mapping> map_ring(int fd, std::size_t ring_size, Access access) {
-  const std::size_t total = kPageSize + 2 * ring_size;
-  void* reserved = ::mmap(nullptr, total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (reserved == MAP_FAILED) return tl::unexpected(exhausted("reserve address space").error());
-  Mapping mapping(static_cast<std::byte*>(reserved), total);
-  const auto place = [&](std::size_t at, std::size_t size, std::size_t offset, int rights) {
-    return ::mmap(mapping.data() + at, size, rights, MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd,
-                  static_cast<off_t>(offset)) != MAP_FAILED;
-  };
-  if (!place(0, kPageSize, 0, PROT_READ | PROT_WRITE) ||
-      !place(kPageSize, ring_size, kPageSize, protection(access)) ||
-      !place(kPageSize + ring_size, ring_size, kPageSize, protection(access)))
-    return tl::unexpected(exhausted("map a ring").error());
-  return mapping;
-}
-
-}  // namespace godwit::fabric::shm
+}  // namespace godwit::fabric

@@ -1,0 +1,32 @@
+// What the files of the verbs of godwit_here_v1 share.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "call/context.hpp"
+#include "godwit/error.hpp"
+#include "godwit/mobile_abi.h"
+
+namespace godwit::call {
+
+inline CallContext& context_of(const godwit_here_v1* here) {
+  return *static_cast<CallContext*>(here->context);
+}
+
+// What a verb returns that failed; last_error() of this thread says the text.
+std::int32_t failed(ErrorCode code, std::string text);
+std::int32_t failed(const Error& error);
+
+namespace verbs {
+
+// here_regions.cpp
+std::int32_t find_region(const godwit_here_v1* here, const char* name, std::size_t size,
+                         std::uint64_t* id);
+std::int32_t region(const godwit_here_v1* here, std::uint64_t id, const char* type,
+                    std::size_t type_size, std::uint32_t rights, godwit_region_v1* view);
+std::int32_t apply_region(const godwit_here_v1* here, const void* descriptor, std::size_t size);
+
+}  // namespace verbs
+}  // namespace godwit::call

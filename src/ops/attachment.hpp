@@ -1,0 +1,123 @@
+// A region as one process uses it: where its shards are, and those of this host mapped.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "call/call_count.hpp"
+#include "godwit/codec.hpp"
+#include "godwit/sharding.hpp"
+#include "ops/failure.hpp"
+#include "ops/functions.hpp"
+#include "ops/region_host.hpp"
+
+namespace godwit::ops {
+
+// Any thread. What an id stands for never changes but for the count of elements and the state, so
+// that everything else is read without a lock.
+class Attachment {
+ public:
+  struct Shard {
+    NodeId node;
+    Epoch epoch;
+    std::shared_ptr<const region::MappedShard> mapped;  // null: to be reached by calls
+  };
+
+  // Maps what can be mapped; waits for the homes to answer. The host outlives the attachment.
+  [[nodiscard]] static std::shared_ptr<Attachment> create(RegionHost& host,
+                                                          wire::RegionDescriptor descriptor);
+  Attachment(const Attachment&) = delete;
+  Attachment& operator=(const Attachment&) = delete;
+
+  [[nodiscard]] RegionHost& host() const noexcept { return host_; }
+  [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] const ShardMap& map() const noexcept { return map_; }
+  [[nodiscard]] std::uint32_t element_size() const noexcept { return element_size_; }
+  [[nodiscard]] bool is_word() const noexcept {
+    return element_size_ <= 8 && (element_size_ & (element_size_ - 1)) == 0;
+  }
+  [[nodiscard]] const std::vector<Shard>& shards() const noexcept { return shards_; }
+  [[nodiscard]] bool is_all_mapped() const noexcept { return is_all_mapped_; }
+
+  // As far as known here.
+  [[nodiscard]] std::uint64_t elements() const noexcept {
+    return elements_.load(std::memory_order_acquire);
+  }
+  // Whether the elements below `end` exist. Asks the table anew if they do not: somebody may have
+  // made the region larger.
+  [[nodiscard]] bool reaches(std::uint64_t end) const {
+    return end <= elements() || end <= refreshed_elements();
+  }
+  // What the table knows now; the descriptor it was made with if the table has forgotten.
+  [[nodiscard]] wire::RegionDescriptor descriptor() const;
+  // A newer descriptor of this region.
+  void learn(const wire::RegionDescriptor& newer);
+
+  // Whether elements exist, as the outcome of `verb`.
+  [[nodiscard]] Outcome<void> check(const char* verb, std::uint64_t first,
+                                    std::uint64_t count) const;
+  // Why a mapped shard is not good any more.
+  [[nodiscard]] Failure why_not_good(const Note& note) const;
+  [[nodiscard]] Note note(const char* verb, std::uint64_t first, std::uint64_t count,
+                          std::uint32_t shard) const noexcept {
+    return {name_, verb, first, count, shard};
+  }
+
+  // Waits until the changes that were begun before have ended. Several threads take turns.
+  void fence();
+
+  // Calls a function of the ops bundle at a shard's home. Arguments longer than a KiB are lent.
+  template <class... Args>
+  [[nodiscard]] detail::CallHandle call(Op op, const Note& note, const Args&... args) const {
+    detail::CallHandle call = detail::CallHandle::prepare(host_.caller());
+    if (!call) return call;
+    annotate(call, note);
+    if (is_change(op)) call.count_in(changes());
+    const std::uint64_t node = shards_[note.shard].node.value;
+    call::FunctionRef& target = function(op, host_.caller());
+    const auto time_left = host_.caller().options().default_deadline;
+    if constexpr (kAllPlain<Args...>) {
+      static_assert(BlobHead<Args...>::kSize <= kArgumentBytes);
+      write_plain_blob(call.small().data(), args...);
+      call.start(node, target, BlobHead<Args...>::kSize, time_left);
+    } else {
+      constexpr std::size_t kWorthLending = 1024;
+      std::array<detail::Blob, 2 * sizeof...(Args) + 1> parts;
+      BlobWriter writer(call.small().first(kArgumentBytes), parts, kWorthLending);
+      write_blob(writer, args...);
+      if (!writer.fits()) {
+        writer = BlobWriter(call.large(writer.copied()), parts, kWorthLending);
+        write_blob(writer, args...);
+      }
+      call.start(node, target, std::span(parts).first(writer.part_count()), time_left);
+    }
+    return call;
+  }
+
+ private:
+  Attachment(RegionHost& host, wire::RegionDescriptor descriptor);
+  void map_shards();
+  [[nodiscard]] std::shared_ptr<call::CallCount> changes() const;
+  [[nodiscard]] std::uint64_t refreshed_elements() const;
+
+  RegionHost& host_;
+  const wire::RegionDescriptor original_;
+  const std::uint64_t id_;
+  const std::string name_;
+  const ShardMap map_;
+  const std::uint32_t element_size_;
+  std::vector<Shard> shards_;
+  bool is_all_mapped_ = false;
+  mutable std::atomic<std::uint64_t> elements_;
+  std::mutex fence_mutex_;
+  mutable std::mutex changes_mutex_;
+  std::shared_ptr<call::CallCount> changes_;  // begun since the last fence
+};
+
+}  // namespace godwit::ops

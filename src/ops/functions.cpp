@@ -1,0 +1,43 @@
+#include "ops/functions.hpp"
+
+#include <array>
+#include <cassert>
+#include <memory>
+#include <string_view>
+
+#include "code/bundle/bundle.hpp"
+#include "ops/bundle_data.hpp"
+
+namespace godwit::ops {
+namespace {
+
+constexpr std::array<std::string_view, kOps> kNames{
+    "apply", "get_word", "put_word", "fetch_add",   "compare_swap", "get",          "get_bulk",
+    "put",   "put_bulk", "gather",   "gather_bulk", "scatter",      "scatter_bulk", "chase"};
+
+// Part of this program, as constant as its code; parsed at first use.
+struct Library {
+  code::Bundle bundle;
+  std::array<std::unique_ptr<detail::FunctionCode>, kOps> functions;
+
+  Library() {
+    auto parsed = code::Bundle::parse(Buffer::copy_of(bundle_file()));
+    assert(parsed && "the ops bundle of this build is broken");
+    bundle = *std::move(parsed);
+    for (std::size_t op = 0; op < kOps; ++op) {
+      const auto index = bundle.find(kNames[op]);
+      assert(index && "the ops bundle lacks a function");
+      functions[op] =
+          std::make_unique<detail::FunctionCode>(bundle, static_cast<std::uint32_t>(*index));
+    }
+  }
+};
+
+}  // namespace
+
+call::FunctionRef& function(Op op, call::Caller& caller) {
+  static const Library library;
+  return library.functions[static_cast<std::size_t>(op)]->known_to(caller);
+}
+
+}  // namespace godwit::ops

@@ -1,0 +1,46 @@
+// The functions of the ops bundle (mobile/), ready to be called.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "godwit/call_handle.hpp"
+
+namespace godwit::ops {
+
+enum class Op : std::uint8_t {
+  apply,
+  get_word,
+  put_word,
+  fetch_add,
+  compare_swap,
+  get,
+  get_bulk,
+  put,
+  put_bulk,
+  gather,
+  gather_bulk,
+  scatter,
+  scatter_bulk,
+  chase,
+};
+inline constexpr std::size_t kOps = static_cast<std::size_t>(Op::chase) + 1;
+
+// Whether it changes elements.
+[[nodiscard]] constexpr bool is_change(Op op) noexcept {
+  switch (op) {
+    case Op::put_word:
+    case Op::fetch_add:
+    case Op::compare_swap:
+    case Op::put:
+    case Op::put_bulk:
+    case Op::scatter:
+    case Op::scatter_bulk: return true;
+    default: return false;
+  }
+}
+
+// The function as that caller knows it. Lives as long as the caller. Any thread.
+[[nodiscard]] call::FunctionRef& function(Op op, call::Caller& caller);
+
+}  // namespace godwit::ops
