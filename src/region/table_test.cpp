@@ -286,10 +286,10 @@ TEST_F(RegionTableTest, TellsOperatorsWhatThereIs) {
   out.open('{');
   table_.write_status(out);
   const std::string text = out.close('}').text();
-  EXPECT_NE(text.find("\"name\":\"list\""), std::string::npos) << text;
-  EXPECT_NE(text.find("\"shard_bytes\":800"), std::string::npos) << text;
-  EXPECT_NE(text.find("\"memory_bytes\":4096"), std::string::npos) << text;
-  EXPECT_NE(text.find("\"shards_lost\":0"), std::string::npos) << text;
+  EXPECT_NE(text.find("\"name\": \"list\""), std::string::npos) << text;
+  EXPECT_NE(text.find("\"shard_bytes\": 800"), std::string::npos) << text;
+  EXPECT_NE(text.find("\"memory_bytes\": 4096"), std::string::npos) << text;
+  EXPECT_NE(text.find("\"shards_lost\": 0"), std::string::npos) << text;
 }
 
 }  // namespace
