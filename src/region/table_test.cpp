@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
 #include "region/region_for_test.hpp"
 #include "trace/json.hpp"
 
@@ -257,6 +261,42 @@ TEST_F(RegionTableTest, WithoutAShardThereIsAViewWithoutData) {
   EXPECT_EQ(view_.data, nullptr);
   EXPECT_EQ(view_.data_elements, 0U);
   EXPECT_EQ(view_.nodes[0], kOther.value);
+}
+
+TEST_F(RegionTableTest, ViewsAreWholeWhileOthersChangeTheTable) {
+  constexpr std::uint64_t kGenerations = 40;
+  std::atomic<bool> done{false};
+  std::atomic<std::uint64_t> seen{0};
+  const auto read = [&] {
+    while (!done.load()) {
+      const auto id = table_.find("list");
+      if (!id) continue;
+      godwit_region_v1 view{};
+      const auto pin = table_.view(*id, "u64", GODWIT_REGION_READ, view);
+      if (!pin) continue;  // dropped between the two
+      EXPECT_EQ(view.id, *id);
+      EXPECT_EQ(view.data_elements, std::min<std::uint64_t>(view.elements, 500));
+      auto* last = static_cast<std::uint64_t*>(view.data) + view.data_elements - 1;
+      std::atomic_ref<std::uint64_t>(*last).fetch_add(1);
+      EXPECT_TRUE(view.nodes[1] == kOther.value || view.nodes[1] == 0);
+      seen.fetch_add(1);
+    }
+  };
+  std::thread readers[2] = {std::thread(read), std::thread(read)};
+  for (std::uint64_t id = 1; id <= kGenerations; ++id) {
+    RegionDescriptor region = list_over({kSelf, kOther}, 10, 1000, id);
+    ASSERT_TRUE(table_.apply(region));
+    const std::uint64_t before = seen.load();
+    for (region.elements = 20; region.elements <= 1000; region.elements += 70) {
+      ASSERT_TRUE(table_.apply(next(region)));
+      table_.set_nodes(nodes({{.id = kOther, .epoch = Epoch{kNow.value + region.elements % 2}}}));
+    }
+    while (seen.load() == before) std::this_thread::yield();
+    ASSERT_TRUE(table_.apply(dropped(region)));
+  }
+  done = true;
+  for (std::thread& reader : readers) reader.join();
+  EXPECT_EQ(store_.budget().used_bytes(), 0U);
 }
 
 TEST_F(RegionTableTest, RemembersABoundedNumberOfRegions) {
