@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "godwit/sharding.hpp"
 #include "node/fleet_for_test.hpp"
 #include "node/runtime.hpp"
 #include "trace/json_value.hpp"

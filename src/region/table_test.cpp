@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <thread>
+
 #include "region/region_for_test.hpp"
 #include "trace/json.hpp"
 
@@ -259,6 +264,47 @@ TEST_F(RegionTableTest, WithoutAShardThereIsAViewWithoutData) {
   EXPECT_EQ(view_.nodes[0], kOther.value);
 }
 
+TEST_F(RegionTableTest, ViewsAreWholeWhileOthersChangeTheTable) {
+  constexpr std::uint64_t kGenerations = 40;
+  std::atomic<bool> done{false};
+  std::atomic<std::uint64_t> seen{0};
+  const auto read = [&] {
+    while (!done.load()) {
+      const auto id = table_.find("list");
+      if (!id) continue;
+      godwit_region_v1 view{};
+      const auto pin = table_.view(*id, "u64", GODWIT_REGION_READ, view);
+      if (!pin) continue;  // dropped between the two
+      EXPECT_EQ(view.id, *id);
+      EXPECT_EQ(view.data_elements, std::min<std::uint64_t>(view.elements, 500));
+      auto* last = static_cast<std::uint64_t*>(view.data) + view.data_elements - 1;
+      std::atomic_ref<std::uint64_t>(*last).fetch_add(1);
+      EXPECT_TRUE(view.nodes[1] == kOther.value || view.nodes[1] == 0);
+      seen.fetch_add(1);
+    }
+  };
+  std::thread readers[2] = {std::thread(read), std::thread(read)};
+  for (std::uint64_t id = 1; id <= kGenerations; ++id) {
+    RegionDescriptor region = list_over({kSelf, kOther}, 10, 1000, id);
+    EXPECT_TRUE(table_.apply(region));
+    const std::uint64_t before = seen.load();
+    for (region.elements = 20; region.elements <= 1000; region.elements += 70) {
+      EXPECT_TRUE(table_.apply(next(region)));
+      table_.set_nodes(nodes({{.id = kOther, .epoch = Epoch{kNow.value + region.elements % 2}}}));
+    }
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (seen.load() == before && std::chrono::steady_clock::now() < until) {
+      std::this_thread::yield();
+    }
+    EXPECT_NE(seen.load(), before);
+    region.elements = 10;
+    EXPECT_TRUE(table_.apply(dropped(region)));
+  }
+  done = true;
+  for (std::thread& reader : readers) reader.join();
+  EXPECT_EQ(store_.budget().used_bytes(), 0U);
+}
+
 TEST_F(RegionTableTest, RemembersABoundedNumberOfRegions) {
   RegionTable table({kSelf, kNow, "n1"}, nullptr);
   RegionDescriptor region = list_over({kOther}, 1);
@@ -286,10 +332,10 @@ TEST_F(RegionTableTest, TellsOperatorsWhatThereIs) {
   out.open('{');
   table_.write_status(out);
   const std::string text = out.close('}').text();
-  EXPECT_NE(text.find("\"name\":\"list\""), std::string::npos) << text;
-  EXPECT_NE(text.find("\"shard_bytes\":800"), std::string::npos) << text;
-  EXPECT_NE(text.find("\"memory_bytes\":4096"), std::string::npos) << text;
-  EXPECT_NE(text.find("\"shards_lost\":0"), std::string::npos) << text;
+  EXPECT_NE(text.find("\"name\": \"list\""), std::string::npos) << text;
+  EXPECT_NE(text.find("\"shard_bytes\": 800"), std::string::npos) << text;
+  EXPECT_NE(text.find("\"memory_bytes\": 4096"), std::string::npos) << text;
+  EXPECT_NE(text.find("\"shards_lost\": 0"), std::string::npos) << text;
 }
 
 }  // namespace

@@ -45,16 +45,16 @@ inline constexpr bool kOneWord =
 
 // One element out of memory that others may be writing to. `from` is a multiple of sizeof(T) from
 // the beginning of a page, so that a word never lies across two cache lines.
-template <class T>
-[[nodiscard]] inline T load_element(const T* from, int order = __ATOMIC_RELAXED) noexcept {
+template <int Order = __ATOMIC_RELAXED, class T>
+[[nodiscard]] inline T load_element(const T* from) noexcept {
   T value;
   if constexpr (kOneWord<T>) {
     using Word = typename WordOf<sizeof(T)>::type;
-    const Word word = __atomic_load_n(reinterpret_cast<const Word*>(from), order);
+    const Word word = __atomic_load_n(reinterpret_cast<const Word*>(from), Order);
     std::memcpy(&value, &word, sizeof value);
   } else {
     std::memcpy(&value, from, sizeof value);
-    if (order != __ATOMIC_RELAXED) std::atomic_thread_fence(std::memory_order_acquire);
+    if constexpr (Order != __ATOMIC_RELAXED) std::atomic_thread_fence(std::memory_order_acquire);
   }
   return value;
 }
@@ -112,7 +112,7 @@ class RegionView {
   }
   // The same; what was written before the element was stored with release order is visible then.
   [[nodiscard]] T load_acquire(std::uint64_t index) const noexcept {
-    return detail::load_element(at(index), __ATOMIC_ACQUIRE);
+    return detail::load_element<__ATOMIC_ACQUIRE>(at(index));
   }
 
   // This node's shard as plain memory, in the order of offsets; empty without one.
