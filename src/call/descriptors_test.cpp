@@ -27,7 +27,7 @@ constexpr auto kAsk = static_cast<wire::Kind>(40);
 constexpr auto kAnswer = static_cast<wire::Kind>(41);
 
 // A process with an engine; everything happens on the thread of the test.
-class Process final : Dialer, EngineObserver {
+class Process final : public Dialer, public EngineObserver {
  public:
   explicit Process(std::uint64_t id, Duration idle_link = std::chrono::seconds(60))
       : reactor_(fabric::Reactor::create({}).value()) {
@@ -67,7 +67,8 @@ class Process final : Dialer, EngineObserver {
     received.emplace_back(from, text_of(body));
   }
   void on_other(NodeId from, const wire::Header& header, Bytes) override {
-    if (header.kind == kAsk) EXPECT_TRUE(send(from, "answer"));
+    EXPECT_EQ(header.kind, kAsk);
+    EXPECT_TRUE(send(from, "answer"));
   }
   void on_peer_down(NodeId, const Error& why) override { downs.push_back(why); }
 

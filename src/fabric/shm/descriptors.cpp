@@ -14,7 +14,7 @@ namespace godwit::fabric::shm {
 namespace {
 
 // A peer that takes none must not use up the descriptors of this process, nor those that the system
-// lets a user have under way. Small messages cost about a KiB each here.
+// lets a user have under way. A small message takes 768 of these.
 constexpr std::size_t kMaxUnreadBytes = 128 * 1024;
 static_assert(kMaxDescriptors <= ControlSocket::kMaxFdsPerFrame &&
               sizeof(wire::Header) + kMaxDescriptorBody <= ControlSocket::kMaxFrameSize);
