@@ -1,7 +1,9 @@
 #include "fabric/control/socket.hpp"
 
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -181,13 +183,17 @@ void ControlSocket::send_owned(Bytes frame, std::vector<Fd> fds) {
 
 void ControlSocket::enqueue(Outgoing outgoing) {
   queued_bytes_ += outgoing.bytes.size();
-  queued_fds_ += outgoing.fds.size();
   outgoing_.push_back(std::move(outgoing));
   if (queued_bytes_ > kMaxQueuedBytes) {
     end({ErrorCode::link_lost, fmt::format("{} does not take its control messages", peer_name_)});
     return;
   }
   if (state_ == State::open) flush();
+}
+
+std::size_t ControlSocket::unread_bytes() const {
+  int bytes = 0;
+  return ::ioctl(fd_.get(), SIOCOUTQ, &bytes) == 0 ? static_cast<std::size_t>(bytes) : 0;
 }
 
 // Frames go before a chunk, but not into the middle of one.
@@ -215,7 +221,6 @@ int ControlSocket::write_some(Outgoing& outgoing) {
   std::size_t sent = 0;
   const int error = send_with_fds(fd_.get(), rest, outgoing.fds, sent);
   if (error != 0) return error;
-  queued_fds_ -= outgoing.fds.size();
   outgoing.fds.clear();  // they went with the first byte
   outgoing.sent += sent;
   last_sent_ = reactor_.now();
@@ -386,7 +391,6 @@ void ControlSocket::release_fd() {
   fd_.reset();
   outgoing_.clear();
   queued_bytes_ = 0;
-  queued_fds_ = 0;
   chunk_out_ = {};
   chunk_in_ = {};
 }

@@ -80,9 +80,10 @@ class ControlSocket final : private FdHandler {
   // caller's. Failure to deliver arrives as on_closed.
   void send(Bytes frame, std::span<const int> fds = {});
   void send_owned(Bytes frame, std::vector<Fd> fds);
-  // Frames, and the descriptors with them, that the peer's slowness keeps here.
+  // Frames that the peer's slowness keeps here.
   [[nodiscard]] bool has_queued_frames() const { return !outgoing_.empty(); }
-  [[nodiscard]] std::size_t queued_descriptors() const { return queued_fds_; }
+  // What the peer has not read yet of those that left, in memory of the system. A system call.
+  [[nodiscard]] std::size_t unread_bytes() const;
   // Reads and delivers what has arrived by now, up to a limit. Handlers run inside, and may destroy
   // the socket.
   void read_now();
@@ -167,7 +168,6 @@ class ControlSocket final : private FdHandler {
   std::vector<SocketAddress> addresses_;  // yet to be tried, last first
   std::deque<Outgoing> outgoing_;
   std::size_t queued_bytes_ = 0;
-  std::size_t queued_fds_ = 0;
   std::vector<std::byte> input_;
   std::size_t input_size_ = 0;
   std::vector<Fd> input_fds_;

@@ -1,12 +1,16 @@
 #include "fabric/memory/life_word.hpp"
 
 #include <linux/futex.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <functional>
 #include <future>
 #include <new>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -73,15 +77,16 @@ Result<std::unique_ptr<LifeWord::Keeper>> LifeWord::Keeper::hold(std::atomic<std
 }
 
 void LifeWord::Keeper::run(std::atomic<std::uint32_t>& word, std::promise<int> begun) {
+  pthread_setname_np(pthread_self(), "godwit-life");
   List& list = *new (list_.data()) List{};
   list.head.list.next = &list.entry;
   list.entry.next = &list.head.list;
-  list.head.futex_offset =
-      reinterpret_cast<const char*>(&word) - reinterpret_cast<const char*>(&list.entry);
+  list.head.futex_offset = static_cast<long>(reinterpret_cast<std::intptr_t>(&word) -
+                                             reinterpret_cast<std::intptr_t>(&list.entry));
   // In the place of libc's own, which is for robust mutexes: this thread has none.
-  const long rc = ::syscall(SYS_set_robust_list, &list.head, sizeof list.head);
+  const int error = ::syscall(SYS_set_robust_list, &list.head, sizeof list.head) == 0 ? 0 : errno;
   word.store(static_cast<std::uint32_t>(::syscall(SYS_gettid)), std::memory_order_release);
-  begun.set_value(rc == 0 ? 0 : errno);
+  begun.set_value(error);
   stop_.get_future().wait();
 }
 

@@ -13,8 +13,9 @@
 namespace godwit::fabric::shm {
 namespace {
 
-// Of one link, beyond what its socket holds: a peer that takes none must not use up this process's.
-constexpr std::size_t kMaxQueuedDescriptors = 64;
+// A peer that takes none must not use up the descriptors of this process, nor those that the system
+// lets a user have under way. A small message takes 768 of these.
+constexpr std::size_t kMaxUnreadBytes = 128 * 1024;
 static_assert(kMaxDescriptors <= ControlSocket::kMaxFdsPerFrame &&
               sizeof(wire::Header) + kMaxDescriptorBody <= ControlSocket::kMaxFrameSize);
 
@@ -30,7 +31,7 @@ Status ShmTransport::send_descriptors(LinkId id, const wire::Header& header, Byt
   Link* link = find(id);
   if (link == nullptr || link->state != Link::State::up)
     return fail(ErrorCode::link_lost, "the link that was to carry descriptors is down");
-  if (link->socket->queued_descriptors() + descriptors.size() > kMaxQueuedDescriptors)
+  if (link->socket->has_queued_frames() || link->socket->unread_bytes() > kMaxUnreadBytes)
     return fail(ErrorCode::overload,
                 "{} has not taken the descriptors sent before; try again later",
                 link->socket->peer_name());

@@ -5,8 +5,11 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <filesystem>
 #include <optional>
 #include <random>
+#include <string>
+#include <vector>
 
 #include "fabric/shm/test_peer.hpp"
 
@@ -56,6 +59,9 @@ class HostilePeer {
     ASSERT_TRUE(until({&server}, [&] { return !server.ups.empty(); }));
   }
   [[nodiscard]] bool is_linked() const { return link_.has_value(); }
+  // The control socket of the link.
+  ControlSocket& socket() { return *link_->socket; }
+  void turn() { reactor_->run_once(); }
   std::byte* record(std::size_t offset = 0) { return memory_.data() + kPageSize + offset; }
   // Of the ring that the server writes to.
   RingHeader& own_header() {
@@ -184,6 +190,74 @@ TEST_F(HostilePeerTest, RandomRecordsNeverDoMoreThanEndTheLink) {
     ASSERT_TRUE(until({&server_}, [&] { return !server_.downs.empty(); })) << round;
   }
   server_.received.clear();
+  expect_still_serving();
+}
+
+TEST_F(HostilePeerTest, FramesThatAreNoMessagesWithDescriptorsEndTheLink) {
+  const Fd memory = create_memory("hostile", kPageSize).value();
+  struct Frame {
+    const char* what;
+    std::size_t size;
+    std::size_t descriptors;
+  };
+  for (const Frame& frame :
+       {Frame{"one byte", 1, 1}, Frame{"half a header", 31, 8},
+        Frame{"a body too large", sizeof(wire::Header) + kMaxDescriptorBody + 1, 1},
+        Frame{"the largest frame", ControlSocket::kMaxFrameSize, 8},
+        Frame{"no descriptors", sizeof(wire::Header), 0}, Frame{"neither", 1, 0}}) {
+    server_.ups.clear();
+    server_.downs.clear();
+    HostilePeer hostile;
+    ASSERT_NO_FATAL_FAILURE(hostile.connect(server_, directory_.socket(), hostile.good_payload()));
+    const std::string bytes(frame.size, 'h');
+    hostile.socket().send(bytes_of(bytes), std::vector<int>(frame.descriptors, memory.get()));
+    ASSERT_TRUE(until({&server_}, [&] { return !server_.downs.empty(); })) << frame.what;
+    EXPECT_EQ(server_.downs[0].second.code, ErrorCode::protocol_violation) << frame.what;
+    EXPECT_TRUE(server_.descriptors_received.empty()) << frame.what;
+  }
+  expect_still_serving();
+}
+
+TEST_F(HostilePeerTest, AFloodOfDescriptorsLeavesOthersTheirTurnAndNothingBehind) {
+  const auto open_descriptors = [] {
+    const std::filesystem::directory_iterator all("/proc/self/fd");
+    return std::distance(begin(all), end(all));
+  };
+  const Fd memory = create_memory("hostile", kPageSize).value();
+  const std::string frame(sizeof(wire::Header), '\xFF');
+  const auto open_before = open_descriptors();
+  {
+    HostilePeer hostile;
+    ASSERT_NO_FATAL_FAILURE(hostile.connect(server_, directory_.socket(), hostile.good_payload()));
+    Peer client;
+    ASSERT_TRUE(client.transport->connect(directory_.socket()));
+    ASSERT_TRUE(until({&client, &server_}, [&] { return !client.ups.empty(); }));
+    std::size_t flood = 0;
+    for (std::uint64_t id = 0; id < 100; ++id) {
+      ASSERT_EQ(client.send(client.ups[0], id, {}), Sent::now);
+      // The flood never lets up, and yet each message arrives within a few turns.
+      std::size_t turns = 0;
+      for (; server_.received.size() <= id && turns < 1'000; ++turns) {
+        if (!hostile.socket().has_queued_frames())
+          hostile.socket().send(bytes_of(frame), std::vector<int>(8, memory.get()));
+        hostile.turn();
+        client.reactor->run_once();
+        server_.reactor->run_once();
+        flood += server_.descriptors_received.size();
+        server_.descriptors_received.clear();
+      }
+      ASSERT_LT(turns, 1'000U) << id;
+    }
+    EXPECT_TRUE(until({&server_}, [&] {
+      flood += server_.descriptors_received.size();
+      server_.descriptors_received.clear();
+      return flood >= 100;
+    }));
+    EXPECT_TRUE(server_.downs.empty());
+  }
+  ASSERT_TRUE(until({&server_}, [&] { return server_.downs.size() == 2; }));
+  server_.descriptors_received.clear();
+  EXPECT_LE(open_descriptors(), open_before);
   expect_still_serving();
 }
 

@@ -1,38 +1,15 @@
 // The transport between real processes.
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <functional>
 #include <random>
 
 #include "fabric/shm/test_peer.hpp"
+#include "fabric/test_child.hpp"
 
 namespace godwit::fabric::shm {
 namespace {
-
-// A child process that runs `body` and exits; killed and reaped with its owner.
-class ChildProcess {
- public:
-  explicit ChildProcess(const std::function<void()>& body) : pid_(::fork()) {
-    if (pid_ != 0) return;
-    body();
-    ::_exit(0);
-  }
-  ChildProcess(const ChildProcess&) = delete;
-  ChildProcess& operator=(const ChildProcess&) = delete;
-  ~ChildProcess() { kill(); }
-  void kill() {
-    if (pid_ <= 0) return;
-    ::kill(pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
-    pid_ = -1;
-  }
-
- private:
-  pid_t pid_;
-};
 
 void serve_echo(const Address& address) {
   Peer server;

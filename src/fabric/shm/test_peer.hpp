@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -97,6 +98,8 @@ class Peer final : public TransportEvents {
   void on_sent(LinkId, std::uint64_t tag) override { sent.push_back(tag); }
   void on_descriptors(LinkId link, const wire::Header& header, Bytes body,
                       std::span<Fd> descriptors) override {
+    EXPECT_NE(std::find(ups.begin(), ups.end(), link), ups.end()) << "before its link";
+    ++descriptor_messages;
     descriptors_received.push_back({link,
                                     header,
                                     std::string(text_of(body)),
@@ -118,6 +121,7 @@ class Peer final : public TransportEvents {
   std::vector<Received> received;
   std::vector<std::uint64_t> sent;
   std::vector<WithDescriptors> descriptors_received;
+  std::atomic<std::size_t> descriptor_messages{0};
   std::function<void(LinkId, Message&)> on_message_hook;
   std::unique_ptr<ShmTransport> transport;
 };
