@@ -34,7 +34,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 endif()
 if(GODWIT_SANITIZE)
   target_compile_options(godwit_options INTERFACE
-    -fsanitize=${GODWIT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+    -fsanitize=${GODWIT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all
+    -g1)  # lines are enough for a report, and compile a fifth faster than all there is
   target_link_options(godwit_options INTERFACE -fsanitize=${GODWIT_SANITIZE})
 endif()
 if(GODWIT_BUILD_FUZZERS)
@@ -60,8 +61,11 @@ endfunction()
 # `./dev test` also runs the tests of these layers under the sanitizers: the target core_tests builds
 # them, and their cases carry the label "core". A test belongs to the layer its NAME starts with.
 set(GODWIT_CORE_LAYERS base trace trust wire fabric code fleet call region)
+# What never starts a thread is nothing for ThreadSanitizer: one_thread_tests and the label "one_thread"
+# are for `./dev test --long`.
 if(GODWIT_BUILD_TESTS AND NOT TARGET core_tests)
   add_custom_target(core_tests)
+  add_custom_target(one_thread_tests)
 endif()
 
 # Tells ThreadSanitizer, in every program of ours that it watches, what it cannot see of UCX.
@@ -72,13 +76,14 @@ function(godwit_sanitizer_defaults program)
 endfunction()
 
 # TIMEOUT is per test case, in seconds. Tests whose name begins or ends with "Long", or whose suite's
-# name ends so, run in `./dev test --long` only. PROPERTIES are passed on to every case. NO_SANITIZE keeps a core layer's test out of the
-# sanitizer runs; CORE puts another one in.
+# name ends so, run in `./dev test --long` only. PROPERTIES are passed on to every case. NO_SANITIZE
+# keeps a core layer's test out of the sanitizer runs; CORE puts another one in; ONE_THREAD says that
+# none is started.
 function(godwit_test)
   if(NOT GODWIT_BUILD_TESTS)
     return()
   endif()
-  cmake_parse_arguments(TEST "CORE;NO_SANITIZE" "NAME;TIMEOUT" "SOURCES;DEPENDS;PROPERTIES" ${ARGN})
+  cmake_parse_arguments(TEST "CORE;NO_SANITIZE;ONE_THREAD" "NAME;TIMEOUT" "SOURCES;DEPENDS;PROPERTIES" ${ARGN})
   if(NOT TEST_TIMEOUT)
     set(TEST_TIMEOUT 60)
   endif()
@@ -90,8 +95,12 @@ function(godwit_test)
   target_link_libraries(${TEST_NAME}_test PRIVATE ${TEST_DEPENDS} GTest::gmock GTest::gtest_main)
   string(REGEX REPLACE "_.*" "" layer ${TEST_NAME})
   if(TEST_CORE OR (layer IN_LIST GODWIT_CORE_LAYERS AND NOT TEST_NO_SANITIZE))
-    add_dependencies(core_tests ${TEST_NAME}_test)
-    list(APPEND TEST_PROPERTIES LABELS core)
+    set(group core)
+    if(TEST_ONE_THREAD AND GODWIT_SANITIZE MATCHES "thread")
+      set(group one_thread)
+    endif()
+    add_dependencies(${group}_tests ${TEST_NAME}_test)
+    list(APPEND TEST_PROPERTIES LABELS ${group})
   endif()
   include(GoogleTest)
   gtest_discover_tests(${TEST_NAME}_test

@@ -122,7 +122,7 @@ typedef struct godwit_region_v1 {
   uint64_t data_elements;
 } godwit_region_v1;
 
-enum { GODWIT_NO_SHARD = 0xFFFFFFFFU };
+#define GODWIT_NO_SHARD UINT32_MAX
 enum { GODWIT_REGION_READ = 1, GODWIT_REGION_WRITE = 2 };
 
 /* Verbs return 0 on success and a godwit::ErrorCode otherwise, unless they say otherwise; after a

@@ -64,7 +64,8 @@ stage_sanitizer() {
   local preset=$1 targets=(core_tests) labels='^core$'
   [[ $1 == asan ]] && preset=dev
   # Whole fleets under a sanitizer take their time.
-  ((${#EXCLUDE_LONG[@]} > 0)) || targets+=(node_test) labels='^(core|fleet)$'
+  ((${#EXCLUDE_LONG[@]} > 0)) ||
+    targets+=(node_test one_thread_tests) labels='^(core|fleet|one_thread)$'
   export_sanitizer_options
   build_preset "$preset" "${targets[@]}"
   run_counted "$preset" "$1" -L "$labels" -E "$LONG_TESTS" "${FILTER[@]}"
