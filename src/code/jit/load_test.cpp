@@ -183,7 +183,7 @@ struct Footprint {
     Footprint footprint;
     std::ifstream maps("/proc/self/maps");
     for (std::string line; std::getline(maps, line);) ++footprint.maps;
-    footprint.resident_bytes = resident_bytes();
+    footprint.resident_bytes = godwit::resident_bytes();
     return footprint;
   }
 };
