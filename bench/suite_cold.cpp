@@ -2,6 +2,7 @@
 #include <atomic>
 
 #include "code/bundle/bundle.hpp"
+#include "code/bundle/renamed_for_test.hpp"
 #include "code/native/native_loader.hpp"
 #include "contest.hpp"
 #include "node/places.hpp"
@@ -12,14 +13,8 @@
 namespace godwit::bench {
 namespace {
 
-// The same code under another name is another bundle.
 Result<Bundle> rename_bundle(const Bundle& original, std::string name) {
-  code::BundleBuilder builder(std::move(name));
-  for (const code::FunctionInfo& function : original.code().functions()) builder.function(function);
-  for (const code::SliceInfo& slice : original.code().slices()) {
-    builder.slice(slice, Buffer::copy_of(slice.bytes));
-  }
-  GODWIT_TRY(code::Bundle built, std::move(builder).build());
+  GODWIT_TRY(code::Bundle built, code::renamed(original.code(), std::move(name)));
   return Bundle(std::make_shared<const code::Bundle>(std::move(built)));
 }
 

@@ -5,10 +5,12 @@
 #include <csignal>
 #include <fstream>
 #include <regex>
+#include <sstream>
 
 #include "exit.hpp"
 #include "process.hpp"
 #include "sandbox_test.hpp"
+#include "trace/json_value.hpp"
 
 namespace godwit::cli {
 namespace {
@@ -204,6 +206,27 @@ TEST_F(CliFleet, StatusShowsAFunctionThatOutlivesItsDeadline) {
   expect(sandbox_.run({"status", "n7"}), Exit::unreachable, "no node 'n7'; there are n0, n1");
 }
 
+TEST_F(CliFleet, StatusAndRunTellWhatOtherToolsRead) {
+  up({"2"});
+  const std::string bundle = compile("kernels", host_only());
+  const std::string trace = sandbox_.file("trace.json");
+  EXPECT_EQ(sandbox_.run({"run", bundle, "add", "1", "2", "--on", "all", "--trace", trace}).output,
+            "n0: 3\nn1: 3\n");
+  std::ostringstream text;
+  text << std::ifstream(trace).rdbuf();
+  EXPECT_TRUE(trace::JsonValue::parse(text.str())) << text.str();
+  EXPECT_THAT(text.str(), AllOf(HasSubstr(R"("name":"open bundle")"), HasSubstr(R"("connect")"),
+                                HasSubstr(R"("call on n0")"), HasSubstr(R"("call on n1")")));
+  expect(sandbox_.run({"run", bundle, "add", "1", "2", "--on", "n0", "--trace", "/no/where"}),
+         Exit::bad_file, "cannot write the trace '/no/where'");
+  const Ran metrics = sandbox_.run({"status", "--prometheus"});
+  EXPECT_EQ(metrics.exit_code, 0) << metrics.errors;
+  EXPECT_THAT(metrics.output, AllOf(HasSubstr("godwit_up{node=\"n0\"} 1\n"),
+                                    HasSubstr("godwit_calls_taken_total{node=\"n1\"} 1\n"),
+                                    HasSubstr("godwit_bundles{node=\"n1\"} 1\n")));
+  expect(sandbox_.run({"status", "--prometheus", "--json"}), Exit::usage, "--prometheus");
+}
+
 // A process goes on for a moment after the signal that stops it was sent.
 bool is_stopped(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/status");
@@ -222,6 +245,10 @@ TEST_F(CliFleet, StatusTellsOfANodeThatDoesNotAnswer) {
   const Ran all = sandbox_.run({"status", "--timeout", "200ms"});
   expect(all, Exit::unreachable, "1 of 2 nodes do not tell their status; the first, n1");
   EXPECT_THAT(all.output, StartsWith("n0  "));
+  const Ran metrics = sandbox_.run({"status", "--timeout", "200ms", "--prometheus"});
+  expect(metrics, Exit::unreachable, "the first, n1");
+  EXPECT_THAT(metrics.output, AllOf(HasSubstr("godwit_up{node=\"n0\"} 1\n"),
+                                    HasSubstr("godwit_up{node=\"n1\"} 0\n")));
   EXPECT_THAT(sandbox_.run({"ls"}).output, HasSubstr(" ?  "));
   ::kill(pid, SIGCONT);
 }

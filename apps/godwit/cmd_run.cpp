@@ -10,6 +10,7 @@
 #include "connect.hpp"
 #include "duration.hpp"
 #include "interrupt.hpp"
+#include "run_trace.hpp"
 #include "source_options.hpp"
 #include "trace/json.hpp"
 #include "untyped_call.hpp"
@@ -41,6 +42,7 @@ struct RunOptions {
   std::string deadline = "60s";
   std::size_t repeat = 1;
   bool time = false;
+  std::string trace;
   ConnectOptions connect;
   SourceOptions source;
 };
@@ -71,14 +73,21 @@ tl::expected<code::Bundle, Failed> compile_for(const RunOptions& options, const 
 
 // All nodes at once if each is asked once; else one after the other, so that times mean something.
 std::vector<NodeResult> call_all(UntypedCall& call, const std::vector<NodeHandle>& nodes,
-                                 nanoseconds deadline, std::size_t repeat) {
+                                 nanoseconds deadline, std::size_t repeat, RunTrace& trace) {
   std::vector<NodeResult> results(nodes.size());
+  const auto note = [&](std::size_t node, steady_clock::time_point started, std::size_t round) {
+    const Answer& last = results[node].last;
+    if (!trace.is_on()) return;
+    trace.span((last.ok ? "call on " : "failed call on ") + last.node,
+               static_cast<std::uint32_t>(node + 1), started, last.took, round);
+  };
   if (repeat == 1) {
     std::vector<detail::CallHandle> calls;
     const auto started = steady_clock::now();
     for (const NodeHandle& node : nodes) calls.push_back(call.start(node, deadline));
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       results[i].last = call.finish(nodes[i], calls[i], started);
+      note(i, started, 0);
     }
     return results;
   }
@@ -87,6 +96,7 @@ std::vector<NodeResult> call_all(UntypedCall& call, const std::vector<NodeHandle
       const auto started = steady_clock::now();
       detail::CallHandle handle = call.start(nodes[i], deadline);
       results[i].last = call.finish(nodes[i], handle, started);
+      note(i, started, round);
       if (!results[i].last.ok) break;
       results[i].times.push_back(results[i].last.took);
     }
@@ -175,6 +185,15 @@ Ended end_of(const std::vector<NodeResult>& results) {
   return tl::unexpected(std::move(ended));
 }
 
+Status write(const RunTrace& trace) {
+  GODWIT_TRY(const RunTrace::Written written, trace.write());
+  if (written.kept < written.spans) {
+    fmt::print(stderr, "godwit: the trace has the last {} of {} events\n", written.kept,
+               written.spans);
+  }
+  return {};
+}
+
 Ended run(const RunOptions& options, bool json) {
   const auto deadline = parse_duration(options.deadline);
   if (!deadline) {
@@ -182,20 +201,23 @@ Ended run(const RunOptions& options, bool json) {
         Exit::usage, {ErrorCode::invalid_argument, "--deadline: " + deadline.error().message}));
   }
   catch_interrupts();
+  GODWIT_TRY(RunTrace trace, RunTrace::create(options.trace));
   std::optional<code::Bundle> bundle;
   if (!is_source(options.file)) {
     // Mistakes that need no fleet are told without one.
-    GODWIT_TRY(bundle, code::Bundle::open(options.file));
+    GODWIT_TRY(bundle,
+               trace.timed("open bundle", [&] { return code::Bundle::open(options.file); }));
     GODWIT_CHECK(UntypedCall::create(*bundle, options.function, options.arguments));
   }
-  GODWIT_TRY(const Fleet fleet, connect(options.connect));
+  GODWIT_TRY(const Fleet fleet, trace.timed("connect", [&] { return connect(options.connect); }));
   GODWIT_TRY(const std::vector<NodeHandle> nodes, choose_nodes(fleet, options.on));
   if (!bundle) {
-    GODWIT_TRY(bundle, compile_for(options, fleet, nodes));
+    GODWIT_TRY(bundle, trace.timed("compile", [&] { return compile_for(options, fleet, nodes); }));
   }
   GODWIT_TRY(UntypedCall call, UntypedCall::create(*bundle, options.function, options.arguments));
-  const auto results = call_all(call, nodes, *deadline, options.repeat);
+  const auto results = call_all(call, nodes, *deadline, options.repeat, trace);
   json ? print_json(results) : print_text(results, options);
+  GODWIT_CHECK(write(trace));
   return end_of(results);
 }
 
@@ -245,6 +267,10 @@ void add_run(CLI::App& root, Invocation& invocation) {
       ->type_name("N")
       ->check(CLI::Range(std::size_t{1}, kMaxRepeat));
   command.add_flag("--time", options->time, "Say on standard error how long the call took");
+  command
+      .add_option("--trace", options->trace,
+                  "Write what this command did, and when, for Perfetto (ui.perfetto.dev)")
+      ->type_name("FILE");
   add_json_flag(command, invocation);
   options->connect.add_to(command);
   options->source.add_to(command);

@@ -4,6 +4,7 @@
 #include "command.hpp"
 #include "connect.hpp"
 #include "duration.hpp"
+#include "status_metrics.hpp"
 #include "status_text.hpp"
 #include "trace/json.hpp"
 
@@ -22,6 +23,7 @@ constexpr std::string_view kDetails =
 struct StatusOptions {
   std::string node = "all";
   std::string timeout = "5s";
+  bool prometheus = false;
   ConnectOptions connect;
 };
 
@@ -73,6 +75,14 @@ void print_json(const std::vector<NodeStatus>& nodes) {
   fmt::print("{}\n", out.close(']').close('}').text());
 }
 
+void print_metrics(const std::vector<NodeStatus>& nodes) {
+  std::vector<AskedNode> asked;
+  for (const NodeStatus& one : nodes) {
+    asked.push_back({one.node, one.text ? &one.status : nullptr});
+  }
+  fmt::print("{}", status_metrics(asked));
+}
+
 Ended end_of(const std::vector<NodeStatus>& nodes) {
   std::size_t silent = 0;
   const NodeStatus* first = nullptr;
@@ -105,7 +115,11 @@ Ended status(const StatusOptions& options, bool json) {
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     read_ones.push_back(read(nodes[i].name(), std::move(answers[i])));
   }
-  json ? print_json(read_ones) : print_text(read_ones);
+  if (options.prometheus) {
+    print_metrics(read_ones);
+  } else {
+    json ? print_json(read_ones) : print_text(read_ones);
+  }
   return end_of(read_ones);
 }
 
@@ -114,11 +128,12 @@ Ended status(const StatusOptions& options, bool json) {
 void add_status(CLI::App& root, Invocation& invocation) {
   CLI::App& command = add_command(
       root, {.name = "status",
-             .usage = "[NODE|all|INDEX] [--timeout TIME] [--json]",
+             .usage = "[NODE|all|INDEX] [--timeout TIME] [--json | --prometheus]",
              .summary = "Look into nodes: links, calls, code, functions that are overdue",
              .examples = "godwit status\n"
                          "godwit status n2\n"
-                         "godwit status all --json --connect tcp:10.0.0.7:7400",
+                         "godwit status all --json --connect tcp:10.0.0.7:7400\n"
+                         "godwit status --prometheus > metrics/godwit.prom",
              .details = kDetails});
   const auto options = std::make_shared<StatusOptions>();
   command.add_option("NODE", options->node, "A node's name, id or index, or all [all]");
@@ -126,6 +141,10 @@ void add_status(CLI::App& root, Invocation& invocation) {
       ->type_name("TIME");
   options->connect.add_to(command);
   add_json_flag(command, invocation);
+  command
+      .add_flag("--prometheus", options->prometheus,
+                "Say the numbers as Prometheus reads them, labelled by node")
+      ->excludes("--json");
   command.callback([&invocation, options] {
     invocation.command = [&invocation, options] { return status(*options, invocation.json); };
   });

@@ -7,9 +7,10 @@
 #include "base/ids.hpp"
 #include "command.hpp"
 #include "connect.hpp"
-#include "detached_node.hpp"
 #include "fleet_folder.hpp"
 #include "node/places.hpp"
+#include "node/starting_node.hpp"
+#include "process.hpp"
 #include "trace/json.hpp"
 #include "trust/fleet_key.hpp"
 
@@ -82,8 +83,16 @@ class Starting {
   // if this process is killed.
   Status start(std::size_t index) {
     const std::string name = options_.prefix + std::to_string(index);
-    GODWIT_TRY(DetachedNode node, DetachedNode::start(arguments_for(name), folder_.log_of(name)));
-    state_.nodes.push_back({.name = name, .process = node.process(), .addresses = {}});
+    std::error_code error;
+    const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+    if (error) return fail(ErrorCode::io, "cannot find this executable: {}", error.message());
+    GODWIT_TRY(node::StartingNode node, node::StartingNode::start({.executable = self.string(),
+                                                                   .arguments = arguments_for(name),
+                                                                   .log = folder_.log_of(name),
+                                                                   .detached = true}));
+    // A child that is gone already has no identity left; then waiting for it tells why.
+    const ProcessId process = identify(node.pid()).value_or(ProcessId{.pid = node.pid()});
+    state_.nodes.push_back({.name = name, .process = process, .addresses = {}});
     starting_.push_back(std::move(node));
     return folder_.write(state_);
   }
@@ -101,7 +110,7 @@ class Starting {
   const std::vector<std::string>& more_;
   FleetFolder folder_;
   FleetState state_;
-  std::vector<DetachedNode> starting_;
+  std::vector<node::StartingNode> starting_;
   bool kept_ = false;
 };
 

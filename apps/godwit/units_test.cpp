@@ -4,13 +4,18 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <fstream>
+#include <regex>
 #include <set>
+#include <sstream>
 
 #include "columns.hpp"
 #include "duration.hpp"
 #include "exit.hpp"
 #include "process.hpp"
+#include "run_trace.hpp"
 #include "sandbox_test.hpp"
+#include "status_metrics.hpp"
 #include "status_text.hpp"
 
 namespace godwit::cli {
@@ -106,6 +111,72 @@ TEST(StatusText, TakesAnyJson) {
   for (const char* json : {"null", "[]", "{}", R"({"links": [1, null], "code": 7, "calls": []})"}) {
     EXPECT_NE(status_text(trace::JsonValue::parse(json).value()), "");
   }
+}
+
+TEST(StatusMetrics, SayWhoIsUpAndWhatTheyCount) {
+  const auto status = trace::JsonValue::parse(R"({"uptime_ms": 3723999, "links_total": 3,
+    "calls": {"inside": 2}, "code": {"memory_bytes": 4096, "evictions": 5},
+    "counters": {"calls_taken": 18446744073709551615, "functions_overdue_now": 1}})");
+  ASSERT_TRUE(status) << status.error().message;
+  const AskedNode nodes[] = {{"n0", &*status}, {"a\"b\\\n", nullptr}};
+  const std::string text = status_metrics(nodes);
+  EXPECT_THAT(text, HasSubstr("# HELP godwit_up Whether the node told its status\n"
+                              "# TYPE godwit_up gauge\n"
+                              "godwit_up{node=\"a\\\"b\\\\ \"} 0\n"
+                              "godwit_up{node=\"n0\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("# TYPE godwit_calls_taken_total counter\n"
+                              "godwit_calls_taken_total{node=\"n0\"} 18446744073709551615\n"));
+  EXPECT_THAT(text, HasSubstr("# TYPE godwit_functions_overdue_now gauge\n"
+                              "godwit_functions_overdue_now{node=\"n0\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("godwit_uptime_seconds{node=\"n0\"} 3723\n"));
+  EXPECT_THAT(text, HasSubstr("godwit_calls_inside{node=\"n0\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr("godwit_links{node=\"n0\"} 3\n"));
+  EXPECT_THAT(text, HasSubstr("godwit_code_memory_bytes{node=\"n0\"} 4096\n"));
+  EXPECT_THAT(text, HasSubstr("godwit_evictions_total{node=\"n0\"} 5\n"));
+}
+
+// A line that is not the format's would cost a scraper all of them.
+TEST(StatusMetrics, StayInTheFormatWhateverANodeAnswers) {
+  const std::regex line(R"re(godwit_\w+\{node="n0"\} -?\d+|# (HELP|TYPE) godwit_\w+ .*)re");
+  for (const char* json : {"null", "{}", R"({"counters": {"x{y=\"z\"} 1\nevil": 7, "": -3}})"}) {
+    const auto status = trace::JsonValue::parse(json);
+    ASSERT_TRUE(status) << json;
+    const AskedNode node{"n0", &*status};
+    std::istringstream lines(status_metrics({&node, 1}));
+    for (std::string text; std::getline(lines, text);) {
+      EXPECT_TRUE(std::regex_match(text, line)) << text;
+    }
+  }
+}
+
+TEST(RunTrace, KeepsTheLastSpansAndSaysHowManyThereWere) {
+  Sandbox sandbox;
+  const std::string file = sandbox.file("trace.json");
+  auto trace = RunTrace::create(file);
+  ASSERT_TRUE(trace) << trace.error().message;
+  const auto start = std::chrono::steady_clock::now();
+  for (std::size_t i = 0; i <= RunTrace::kMaxEvents; ++i) trace->span("call", 1, start, {}, i);
+  EXPECT_EQ(trace->timed("work", [] { return 42; }), 42);
+  const auto written = trace->write();
+  ASSERT_TRUE(written) << written.error().message;
+  EXPECT_EQ(written->spans, RunTrace::kMaxEvents + 2);
+  EXPECT_EQ(written->kept, RunTrace::kMaxEvents);
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  const auto json = trace::JsonValue::parse(text.str());
+  ASSERT_TRUE(json) << json.error().message;
+  const auto& events = (*json)["traceEvents"].items();
+  ASSERT_EQ(events.size(), 1 + RunTrace::kMaxEvents) << "the process's name comes first";
+  EXPECT_EQ(events[1]["args"]["value"].count(), 2U) << "the first two made room";
+  EXPECT_EQ(events.back()["name"].text(), "work");
+}
+
+TEST(RunTrace, WithoutAFileNothingIsKept) {
+  auto trace = RunTrace::create("");
+  ASSERT_TRUE(trace);
+  EXPECT_FALSE(trace->is_on());
+  EXPECT_EQ(trace->timed("work", [] { return 1; }), 1);
+  EXPECT_EQ(trace->write().value().spans, 0U);
 }
 
 TEST(Process, AReusedPidIsNotTheProcessItWas) {

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <new>
 
+#include "base/sanitizers.hpp"
+
 namespace godwit {
 namespace {
 std::atomic<std::uint64_t> count{0};
@@ -14,7 +16,7 @@ std::uint64_t allocation_count() noexcept {
   return count.load(std::memory_order_relaxed);
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#ifndef GODWIT_SANITIZED
 namespace {
 
 void* counted(std::size_t size, std::size_t alignment) noexcept {
@@ -35,7 +37,7 @@ void* counted_or_throw(std::size_t size, std::size_t alignment) {
 #endif
 }  // namespace godwit
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#ifndef GODWIT_SANITIZED
 using godwit::counted;
 using godwit::counted_or_throw;
 

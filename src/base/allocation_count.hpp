@@ -5,15 +5,13 @@
 
 #include <cstdint>
 
+#include "base/sanitizers.hpp"
+
 namespace godwit {
 
 // By all threads, since the process began.
 [[nodiscard]] std::uint64_t allocation_count() noexcept;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool counts_allocations = false;
-#else
-inline constexpr bool counts_allocations = true;
-#endif
+inline constexpr bool counts_allocations = !kSanitized;
 
 }  // namespace godwit

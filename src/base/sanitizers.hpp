@@ -1,12 +1,23 @@
-// Whether a sanitizer watches, and how to tell AddressSanitizer what may not be touched.
+// Whether a sanitizer watches, and how to tell AddressSanitizer what may not be touched. Compilers
+// say it in different ways; nothing else in the tree asks them.
 #pragma once
 
 #if defined(__SANITIZE_ADDRESS__)
 #define GODWIT_ADDRESS_SANITIZER 1
-#elif defined(__has_feature)
+#endif
+#if defined(__SANITIZE_THREAD__)
+#define GODWIT_THREAD_SANITIZER 1
+#endif
+#if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define GODWIT_ADDRESS_SANITIZER 1
 #endif
+#if __has_feature(thread_sanitizer)
+#define GODWIT_THREAD_SANITIZER 1
+#endif
+#endif
+#if defined(GODWIT_ADDRESS_SANITIZER) || defined(GODWIT_THREAD_SANITIZER)
+#define GODWIT_SANITIZED 1
 #endif
 
 #ifdef GODWIT_ADDRESS_SANITIZER
@@ -21,7 +32,7 @@
 namespace godwit {
 
 // Their allocators keep freed memory, and everything takes its time.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef GODWIT_SANITIZED
 inline constexpr bool kSanitized = true;
 #else
 inline constexpr bool kSanitized = false;

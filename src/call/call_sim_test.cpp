@@ -3,10 +3,12 @@
 // claims not to have started has not.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <set>
 
+#include "base/sanitizers.hpp"
+#include "base/seeds_for_test.hpp"
 #include "call/sim_fleet.hpp"
+#include "trace/json_value.hpp"
 
 namespace godwit::call::sim {
 namespace {
@@ -29,10 +31,11 @@ void check(SimFleet& fleet, const Record& record) {
   const std::string what = "call " + std::to_string(record.key) + " of function " +
                            std::to_string(record.function) + " ended " +
                            std::string(to_string(record.outcome.ending)) + " '" + record.text + "'";
-  ASSERT_EQ(record.ended, 1U) << what;
+  ASSERT_EQ(record.ended, record.caller_died ? 0U : 1U) << what;
   if (record.function != idempotent_work) {
     ASSERT_LE(ran, 1U) << what;
   }
+  if (record.caller_died) return;
   if (!record.outcome.may_have_started) {
     ASSERT_EQ(ran, 0U) << what;
   }
@@ -46,6 +49,20 @@ void check(SimFleet& fleet, const Record& record) {
   }
 }
 
+// Every credit is back where it came from, and no link remembers a call.
+void check_links(const SimProcess& process) {
+  const auto status = trace::JsonValue::parse(process.engine->status());
+  ASSERT_TRUE(status) << status.error().message;
+  for (const trace::JsonValue& link : (*status)["links"].items()) {
+    const std::string what = "process " + std::to_string(process.id.index) + ", its link to " +
+                             std::string(link["peer"].text());
+    EXPECT_EQ(link["credits_left"].count(), link["credits"].count()) << what;
+    EXPECT_EQ(link["calls_in"].count(), 0U) << what;
+    EXPECT_EQ(link["calls_out"].count(), 0U) << what;
+    EXPECT_EQ(link["calls_waiting"].count(), 0U) << what;
+  }
+}
+
 // Nothing is left behind in any process that is up.
 void check_clean(SimFleet& fleet) {
   const auto clean = [&](ProcessId id) {
@@ -54,6 +71,7 @@ void check_clean(SimFleet& fleet) {
     EXPECT_EQ(process->engine->calls_outstanding(), 0U) << "process " << id.index;
     EXPECT_EQ(process->engine->calls_inside(), 0U) << "process " << id.index;
     EXPECT_EQ(process->engine->stats().credits_violated, 0U) << "process " << id.index;
+    check_links(*process);
   };
   for (std::size_t i = 0; i < fleet.shape().nodes; ++i) clean(fleet.node_process(i));
   for (std::size_t i = 0; i < fleet.shape().clients; ++i) clean(fleet.client_process(i));
@@ -65,11 +83,17 @@ fabric::sim::Options troubled() {
   return options;
 }
 
+// Up to longer than most deadlines.
+void pause(SimFleet& fleet, ProcessId victim) {
+  fleet.world().pause(victim, microseconds(fleet.world().random().below(3'000'000)));
+}
+
 // One thing that goes wrong, or right again.
 void disturb(SimFleet& fleet) {
   Random& random = fleet.world().random();
   const ProcessId victim = fleet.node_process(random.below(fleet.shape().nodes));
-  switch (random.below(6)) {
+  const ProcessId client = fleet.client_process(random.below(fleet.shape().clients));
+  switch (random.below(9)) {
     case 0: fleet.world().crash(victim); break;
     case 1: fleet.world().restart(victim); break;
     case 2: fleet.world().break_any_link(); break;
@@ -84,6 +108,9 @@ void disturb(SimFleet& fleet) {
         process->store->evict(fleet.bundle(random.below(fleet.shape().bundles)).id());
       }
       break;
+    case 6: fleet.world().crash(client); break;
+    case 7: pause(fleet, victim); break;
+    case 8: pause(fleet, client); break;
   }
 }
 
@@ -127,13 +154,16 @@ void make_calls(SimFleet& fleet, const Mix& mix, std::size_t calls) {
   const SimFleet::Shape& shape = mix.shape;
   for (std::size_t i = 0; i < calls; ++i) {
     const ProcessId from = fleet.client_process(random.below(shape.clients));
+    if (!fleet.world().is_up(from)) fleet.world().restart(from);
     const auto function = static_cast<SimFunction>(random.below(kSimFunctions));
     const std::uint64_t hops = function == travel ? random.below(8) : 0;
     const Duration deadline = mix.faults ? milliseconds(50 + random.below(5000)) : seconds(20);
-    Record& record = fleet.call(from, fleet.node(random.below(shape.nodes)),
-                                random.below(shape.bundles), function, hops, deadline);
-    if (mix.faults && random.chance(0.03)) {
-      if (OutgoingCall* call = fleet.outgoing(record)) fleet.at(from)->engine->cancel(*call);
+    if (!fleet.world().is_paused(from)) {
+      Record& record = fleet.call(from, fleet.node(random.below(shape.nodes)),
+                                  random.below(shape.bundles), function, hops, deadline);
+      if (mix.faults && random.chance(0.03)) {
+        if (OutgoingCall* call = fleet.outgoing(record)) fleet.at(from)->engine->cancel(*call);
+      }
     }
     fleet.world().run_for(Duration(random.below(3'000'000)));
     if (random.chance(0.05)) mix.faults ? disturb(fleet) : evict_something(fleet);
@@ -141,7 +171,6 @@ void make_calls(SimFleet& fleet, const Mix& mix, std::size_t calls) {
 }
 
 void run_seed(std::uint64_t seed, std::size_t calls) {
-  SCOPED_TRACE("reproduce with GODWIT_SEED=" + std::to_string(seed));
   const Mix mix(seed);
   SimFleet fleet(seed, mix.faults ? troubled() : fabric::sim::Options{}, mix.shape);
   make_calls(fleet, mix, calls);
@@ -160,17 +189,8 @@ void run_seed(std::uint64_t seed, std::size_t calls) {
   }
 }
 
-std::uint64_t first_seed() {
-  const char* seed = std::getenv("GODWIT_SEED");  // NOLINT(concurrency-mt-unsafe): one thread
-  return seed == nullptr ? 0 : std::strtoull(seed, nullptr, 10);
-}
-
 void run_seeds(std::size_t count, std::size_t calls) {
-  if (first_seed() != 0) return run_seed(first_seed(), calls);
-  for (std::uint64_t seed = 1; seed <= count; ++seed) {
-    run_seed(seed, calls);
-    if (::testing::Test::HasFailure()) return;
-  }
+  for (const std::uint64_t seed : Seeds(1, count)) run_seed(seed, calls);
 }
 
 TEST(CallSimulation, CallsEndOnceAndRightWithoutTrouble) {
@@ -191,11 +211,7 @@ TEST(CallSimulation, CallsEndOnceAndRightWithoutTrouble) {
 }
 
 // A sanitized build runs ten times slower; it sees the same code with fewer seeds.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr std::size_t kSeeds = 500;
-#else
-constexpr std::size_t kSeeds = 5000;
-#endif
+constexpr std::size_t kSeeds = kSanitized ? 500 : 5000;
 
 TEST(CallSimulation, HoldsUnderFiveThousandSeedsOfTrouble) {
   run_seeds(kSeeds, 40);
@@ -256,6 +272,54 @@ TEST(CallSimulation, IdempotentCallsSurviveACrashAndPlainOnesSayNodeLost) {
   EXPECT_EQ(plain.outcome.ending, Ending::node_lost);
   EXPECT_TRUE(plain.outcome.may_have_started);
   EXPECT_EQ(again.outcome.ending, Ending::ok);
+}
+
+// Some of its calls wait for code, some run, some travel, some wait for a credit.
+TEST(CallSimulation, ADeadClientsCallsRunAtMostOnceAndLeaveNothingAtTheNodes) {
+  for (const std::uint64_t seed : Seeds(1, 50)) {
+    SimFleet fleet(seed, {}, {});
+    for (std::size_t i = 0; i < 200; ++i) {
+      fleet.call(fleet.client_process(i % 2), fleet.node(i % 4), i % 3,
+                 static_cast<SimFunction>(i % kSimFunctions), i % kSimFunctions == travel ? 8 : 0,
+                 seconds(5));
+    }
+    fleet.world().run_for(microseconds(200 * seed % 10'000));
+    fleet.world().crash(fleet.client_process(0));
+    ASSERT_TRUE(fleet.world().run_until([&] { return fleet.all_ended(); }, seconds(10)));
+    fleet.world().run_for(seconds(1));  // well before deadlines would clean up
+    std::size_t dead = 0;
+    for (const auto& record : fleet.records()) {
+      check(fleet, *record);
+      dead += record->caller_died ? 1 : 0;
+      if (record->from == fleet.client_process(1)) {
+        ASSERT_EQ(record->outcome.ending,
+                  record->function == throws ? Ending::app_error : Ending::ok)
+            << record->text;
+      }
+    }
+    EXPECT_GT(dead, 0U);
+    check_clean(fleet);
+  }
+}
+
+// Silence is not an end: whoever is patient gets the answer, whoever is not hears of the deadline,
+// and the late answer does no harm.
+TEST(CallSimulation, APausedNodeAnswersWhoeverWaits) {
+  SimFleet fleet(13, {}, {});
+  const auto start = [&](Duration deadline) -> Record& {
+    return fleet.call(fleet.client_process(0), fleet.node(0), 0, work, 0, deadline);
+  };
+  Record& warm = start(seconds(10));
+  ASSERT_TRUE(fleet.world().run_until([&] { return warm.ended == 1; }, seconds(10)));
+  fleet.world().pause(fleet.node_process(0), seconds(3));
+  Record& patient = start(seconds(10));
+  Record& hasty = start(seconds(1));
+  ASSERT_TRUE(fleet.world().run_until([&] { return fleet.all_ended(); }, seconds(10)));
+  EXPECT_EQ(patient.outcome.ending, Ending::ok);
+  EXPECT_EQ(hasty.outcome.ending, Ending::deadline);
+  EXPECT_TRUE(hasty.outcome.may_have_started);
+  fleet.world().run_for(seconds(1));
+  check_clean(fleet);
 }
 
 TEST(CallSimulation, ARunawayTravellerIsStoppedByTheHopLimit) {

@@ -181,6 +181,7 @@ SimFleet::SimFleet(std::uint64_t seed, fabric::sim::Options options, Shape shape
       return std::shared_ptr<SimProcess>(new SimProcess(*this, self, serves),
                                          [this](SimProcess* p) {
                                            if (up_[p->id.index] == p) up_.erase(p->id.index);
+                                           forget_calls_of(p->id);
                                            delete p;
                                          });
     };
@@ -204,6 +205,7 @@ Record& SimFleet::call(ProcessId from, NodeId to, std::size_t bundle, SimFunctio
   records_.push_back(std::make_unique<Record>());
   Record& record = *records_.back();
   record.key = records_.size();
+  record.from = from;
   record.function = function;
   record.hops = hops;
   OutgoingCall& call = *process.engine->pool().acquire();
@@ -225,7 +227,7 @@ Record& SimFleet::call(ProcessId from, NodeId to, std::size_t bundle, SimFunctio
 void SimFleet::record_end(OutgoingCall& call) {
   auto& record = *static_cast<Record*>(call.user);
   ++record.ended;
-  ++current_fleet->ended_;
+  ++current_fleet->over_;
   current_fleet->under_way_.erase(record.key);
   record.outcome = call.outcome;
   if (call.outcome.ending == Ending::ok && call.result.size() == sizeof record.answer) {
@@ -240,8 +242,21 @@ OutgoingCall* SimFleet::outgoing(const Record& record) {
   return it == under_way_.end() ? nullptr : it->second;
 }
 
+void SimFleet::forget_calls_of(ProcessId process) {
+  for (auto it = under_way_.begin(); it != under_way_.end();) {
+    Record& record = *records_[it->first - 1];
+    if (record.from != process) {
+      ++it;
+      continue;
+    }
+    record.caller_died = true;
+    ++over_;
+    it = under_way_.erase(it);
+  }
+}
+
 bool SimFleet::all_ended() const {
-  return ended_ >= records_.size();
+  return over_ >= records_.size();
 }
 
 }  // namespace godwit::call::sim

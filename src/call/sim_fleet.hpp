@@ -98,13 +98,14 @@ struct SimProcess final : Dialer, EngineObserver {
 // How one call of the test went.
 struct Record {
   std::uint64_t key = 0;
+  ProcessId from;
   SimFunction function = echo;
   std::uint64_t hops = 0;
   std::uint32_t ended = 0;
   wire::OutcomeWord outcome;
   std::uint64_t answer = 0;
   std::string text;
-  bool caller_died = false;
+  bool caller_died = false;  // before the call had ended, so nobody hears how it ends
 };
 
 class SimFleet {
@@ -143,6 +144,7 @@ class SimFleet {
   [[nodiscard]] OutgoingCall* outgoing(const Record& record);
 
   [[nodiscard]] const std::vector<std::unique_ptr<Record>>& records() const { return records_; }
+  // All but those whose callers died.
   [[nodiscard]] bool all_ended() const;
   [[nodiscard]] Executions& executions() { return executions_; }
   // Called once, by the next function while it runs.
@@ -151,6 +153,7 @@ class SimFleet {
  private:
   friend struct SimProcess;
   static void record_end(OutgoingCall& call);
+  void forget_calls_of(ProcessId process);
 
   Shape shape_;
   std::vector<code::Bundle> bundles_;
@@ -159,8 +162,8 @@ class SimFleet {
   std::vector<std::unique_ptr<Record>> records_;
   std::unordered_map<std::uint64_t, OutgoingCall*> under_way_;
   Executions executions_;
-  std::size_t ended_ = 0;
-  World world_;  // last: it takes the processes down, and they still use the rest
+  std::size_t over_ = 0;  // ended, or their callers died
+  World world_;           // last: it takes the processes down, and they still use the rest
 };
 
 }  // namespace godwit::call::sim

@@ -3,20 +3,14 @@
 
 #include <atomic>
 
-namespace godwit::fabric {
+#include "base/sanitizers.hpp"
 
-#if defined(__SANITIZE_THREAD__)
-#define GODWIT_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define GODWIT_TSAN 1
-#endif
-#endif
+namespace godwit::fabric {
 
 // Orders everything before it with everything after it, stores before loads included: for "publish,
 // then look whether the other side sleeps".
 inline void full_fence() noexcept {
-#if defined(GODWIT_TSAN)
+#ifdef GODWIT_THREAD_SANITIZER
   // ThreadSanitizer does not model fences, and GCC refuses them with it; a locked operation orders
   // as strongly on the machines the sanitizer runs on.
   static thread_local std::atomic<int> word{0};

@@ -3,6 +3,8 @@
 
 #include <cstdio>
 
+#include "base/sanitizers.hpp"
+#include "base/seeds_for_test.hpp"
 #include "fabric/sim/chaos.hpp"
 #include "fleet/sim_fleet.hpp"
 
@@ -90,14 +92,14 @@ TEST(GossipFleetLong, HalvesOfAHealedPartitionOfAThousandFindEachOther) {
 }
 
 // A sanitized build runs ten times slower; it sees the same code in smaller fleets.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef GODWIT_SANITIZED
 INSTANTIATE_TEST_SUITE_P(Gossip, FleetOf, testing::Values(4, 100), size_name);
 #else
 INSTANTIATE_TEST_SUITE_P(Gossip, FleetOf, testing::Values(4, 100, 1000), size_name);
 #endif
 
 TEST(GossipFleet, SettlesAfterRandomFaultsWhateverTheSeed) {
-  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+  for (const std::uint64_t seed : Seeds(1, 30)) {
     SimFleet fleet(
         seed, 12,
         {.reorder_chance = 0.3, .link_break_chance = 0.01, .connect_failure_chance = 0.1});
@@ -111,7 +113,7 @@ TEST(GossipFleet, SettlesAfterRandomFaultsWhateverTheSeed) {
       fleet.world.run_for(10s);
       chaos.stop();
     }
-    EXPECT_GE(fleet.seconds_until([&] { return fleet.settled(); }, 300s), 0) << "seed " << seed;
+    EXPECT_GE(fleet.seconds_until([&] { return fleet.settled(); }, 300s), 0);
   }
 }
 

@@ -109,16 +109,6 @@ TEST(FleetFaults, AFunctionThatBlocksDoesNotDelayOtherCallers) {
   blocked.cancel();
 }
 
-// The same code under another name is another bundle.
-Bundle rename_bundle(const Bundle& original, std::string name) {
-  code::BundleBuilder builder(std::move(name));
-  for (const code::FunctionInfo& function : original.code().functions()) builder.function(function);
-  for (const code::SliceInfo& slice : original.code().slices()) {
-    builder.slice(slice, Buffer::copy_of(slice.bytes));
-  }
-  return Bundle(std::make_shared<const code::Bundle>(std::move(builder).build().value()));
-}
-
 TEST(FleetFaults, AThousandBundlesLiveInOneNode) {
   Fleet fleet = local(1);
   const NodeHandle node = fleet.node(0);

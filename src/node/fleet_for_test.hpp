@@ -5,10 +5,14 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 
+#include "code/bundle/renamed_for_test.hpp"
 #include "godwit/godwit.hpp"
+#include "trace/json_value.hpp"
 
 namespace godwit::node {
 
@@ -48,6 +52,27 @@ R value_of(Outcome<R> outcome) {
     return {};
   }
   return *std::move(outcome);
+}
+
+// What a node says of itself, read.
+inline trace::JsonValue status_of(const Fleet& fleet, const NodeHandle& node) {
+  const auto text = fleet.status(node);
+  if (!text) {
+    ADD_FAILURE() << text.error().message;
+    return {};
+  }
+  auto read = trace::JsonValue::parse(*text);
+  if (!read) {
+    ADD_FAILURE() << read.error().message << "\n" << *text;
+    return {};
+  }
+  return *std::move(read);
+}
+
+inline Bundle rename_bundle(const Bundle& original, std::string name) {
+  auto bundle = code::renamed(original.code(), std::move(name));
+  if (!bundle) ADD_FAILURE() << bundle.error().message;
+  return Bundle(std::make_shared<const code::Bundle>(*std::move(bundle)));
 }
 
 using Add = std::uint64_t(std::uint64_t, std::uint64_t);

@@ -18,20 +18,6 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using trace::JsonValue;
 
-JsonValue status_of(const Fleet& fleet, const NodeHandle& node) {
-  const auto text = fleet.status(node);
-  if (!text) {
-    ADD_FAILURE() << text.error().message;
-    return {};
-  }
-  auto read = JsonValue::parse(*text);
-  if (!read) {
-    ADD_FAILURE() << read.error().message << "\n" << *text;
-    return {};
-  }
-  return *std::move(read);
-}
-
 // Lines that contain `text`.
 std::size_t count_lines(const std::vector<std::string>& lines, const std::string& text) {
   std::size_t count = 0;

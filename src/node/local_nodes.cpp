@@ -1,24 +1,18 @@
 #include "node/local_nodes.hpp"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
-#include <cstring>
-#include <fstream>
-#include <sstream>
+#include <filesystem>
 #include <thread>
 #include <utility>
 
 #include "base/fail.hpp"
 #include "base/ids.hpp"
-#include "fabric/fd.hpp"
 #include "node/places.hpp"
-
-extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX leaves it to us
+#include "node/starting_node.hpp"
 
 namespace godwit::node {
 namespace {
@@ -85,14 +79,10 @@ std::size_t LocalNodes::index_of(const std::string& name) const {
 Status LocalNodes::spawn(std::size_t index) {
   Child& child = children_[index];
   const std::string own = node_address(directory_.path(), child.name);
+  const std::filesystem::path log = directory_.path() / (child.name + ".log");
   std::vector<std::string> arguments{
-      options_.executable,
-      "node",
-      "--name=" + child.name,
-      "--id=" + child.id,
-      "--parent-pid=" + std::to_string(::getpid()),
-      "--runtime-dir=" + directory_.path().string(),
-      "--log-file=" + (directory_.path() / child.name).string() + ".log"};
+      "--name=" + child.name, "--id=" + child.id, "--parent-pid=" + std::to_string(::getpid()),
+      "--runtime-dir=" + directory_.path().string(), "--log-file=" + log.string()};
   if (options_.tcp) {
     // A restarted node comes back where it was.
     arguments.push_back("--listen=" + (child.address.empty() ? "tcp:127.0.0.1:0" : child.address));
@@ -104,66 +94,18 @@ Status LocalNodes::spawn(std::size_t index) {
     break;
   }
   for (const std::string& more : options_.node_arguments) arguments.push_back(more);
-  std::vector<char*> argv;
-  for (std::string& argument : arguments) argv.push_back(argument.data());
-  argv.push_back(nullptr);
-
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) {
-    return fail(ErrorCode::resource_exhausted, "no pipe to hear from a node: {}",
-                errno_text(errno));
+  GODWIT_TRY(StartingNode node, StartingNode::start({.executable = options_.executable,
+                                                     .arguments = std::move(arguments),
+                                                     .log = log}));
+  const auto listening = node.wait_until_ready(options_.start_timeout);
+  if (!listening) {
+    node.kill();
+    return fail(listening.error().code, "node {} did not come up: {}", child.name,
+                listening.error().message);
   }
-  const fabric::Fd read_end(ends[0]);
-  fabric::Fd write_end(ends[1]);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, write_end.get(), 1);
-  const int error = ::posix_spawn(&child.pid, options_.executable.c_str(), &actions, nullptr,
-                                  argv.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  write_end.reset();
-  if (error != 0) {
-    child.pid = -1;
-    return fail(ErrorCode::io, "cannot start {}: {}", options_.executable, errno_text(error));
-  }
-  return wait_until_ready(child, read_end.get());
-}
-
-// The node says "ready NAME ADDRESS…" once it serves.
-Status LocalNodes::wait_until_ready(Child& child, int output) {
-  const auto until = steady_clock::now() + options_.start_timeout;
-  std::string said;
-  while (said.find('\n') == std::string::npos) {
-    const auto left = std::chrono::duration_cast<milliseconds>(until - steady_clock::now());
-    pollfd wait{output, POLLIN, 0};
-    char chunk[512];
-    ssize_t got = -1;
-    if (left.count() > 0 && ::poll(&wait, 1, static_cast<int>(left.count())) > 0) {
-      got = ::read(output, chunk, sizeof chunk);
-    }
-    if (got <= 0) {
-      ::kill(child.pid, SIGKILL);
-      ::waitpid(std::exchange(child.pid, -1), nullptr, 0);
-      return fail(ErrorCode::unreachable, "node {} did not come up{}; its log ends with:\n{}",
-                  child.name, got == 0 ? "" : " in time", log_tail(child.name));
-    }
-    said.append(chunk, static_cast<std::size_t>(got));
-  }
-  std::istringstream words(said);
-  std::string ready;
-  std::string name;
-  words >> ready >> name >> child.address;
+  child.pid = node.pid();
+  child.address = listening->front();
   return {};
-}
-
-std::string LocalNodes::log_tail(const std::string& name) const {
-  std::ifstream log(directory_.path() / (name + ".log"));
-  std::ostringstream all;
-  all << log.rdbuf();
-  const std::string text = all.str();
-  constexpr std::size_t kTail = 2000;
-  return text.size() > kTail ? text.substr(text.size() - kTail) : text;
 }
 
 Status LocalNodes::kill(std::size_t index) {

@@ -53,8 +53,6 @@ class LocalNodes {
   LocalNodes(code::RuntimeDirectory directory, Options options)
       : directory_(std::move(directory)), options_(std::move(options)) {}
   [[nodiscard]] Status spawn(std::size_t index);
-  [[nodiscard]] Status wait_until_ready(Child& child, int output);
-  [[nodiscard]] std::string log_tail(const std::string& name) const;
 
   code::RuntimeDirectory directory_;
   Options options_;

@@ -6,9 +6,6 @@
 #include <llvm/IR/DiagnosticPrinter.h>
 #include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/raw_ostream.h>
-#ifdef __SANITIZE_ADDRESS__
-#include <sanitizer/asan_interface.h>
-#endif
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -19,6 +16,8 @@
 #include <mutex>
 #include <new>
 #include <utility>
+
+#include "base/sanitizers.hpp"
 
 namespace godwit::code::jit {
 namespace {
@@ -112,11 +111,9 @@ std::optional<std::string> run_caught(void (*work)(void*), void* argument) {
 // The frames that a jump out of a crash skips never say that they are gone: AddressSanitizer would
 // take whatever lies there next for theirs.
 void forget_skipped_frames() {
-#ifdef __SANITIZE_ADDRESS__
   constexpr std::size_t kDeepest = std::size_t{1} << 20;
   const auto* here = static_cast<const char*>(__builtin_frame_address(0));
-  __asan_unpoison_memory_region(here - kDeepest, kDeepest);
-#endif
+  GODWIT_UNPOISON(here - kDeepest, kDeepest);
 }
 
 // A function of its own: what run_guarded() inlined of it would mark that frame, and nobody would

@@ -8,18 +8,12 @@
 #include <random>
 #include <thread>
 
+#include "base/resident_for_test.hpp"
+#include "base/sanitizers.hpp"
+#include "base/seeds_for_test.hpp"
 #include "code/jit/jit_fixture.hpp"
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define GODWIT_TEST_SANITIZED 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define GODWIT_TEST_SANITIZED 1
-#endif
-
-#ifdef GODWIT_TEST_SANITIZED
+#ifdef GODWIT_SANITIZED
 // Corrupt bitcode makes LLVM ask for absurd amounts of memory; malloc is to refuse, not to abort.
 extern "C" __attribute__((visibility("default"))) const char* __asan_default_options() {
   return "allocator_may_return_null=1";
@@ -128,7 +122,8 @@ TEST(JitLoad, SurvivesCorruptBitcode) {
   const LeaksExpected leaks;
   auto jit = open_or_fail();
   const std::string whole = test_bitcode("objects");
-  std::mt19937 random(7);
+  const Seed seed(7);
+  std::mt19937 random(seed.value());
   int refused = 0;
   for (int round = 0; round < 200; ++round) {
     std::string damaged = whole;
@@ -188,9 +183,7 @@ struct Footprint {
     Footprint footprint;
     std::ifstream maps("/proc/self/maps");
     for (std::string line; std::getline(maps, line);) ++footprint.maps;
-    std::size_t pages = 0;
-    std::ifstream("/proc/self/statm") >> pages >> pages;
-    footprint.resident_bytes = pages * 4096;
+    footprint.resident_bytes = godwit::resident_bytes();
     return footprint;
   }
 };
@@ -251,9 +244,9 @@ void load_and_unload(int cycles) {
   for (int i = 0; i < cycles; ++i) cycle();
   const Footprint after = Footprint::now();
   EXPECT_LE(after.maps, before.maps + 4);
-#ifndef GODWIT_TEST_SANITIZED
-  EXPECT_LT(after.resident_bytes, before.resident_bytes + (std::size_t{1} << 20));
-#endif
+  if (!kSanitized) {
+    EXPECT_LT(after.resident_bytes, before.resident_bytes + (std::size_t{1} << 20));
+  }
 }
 
 TEST(JitLoad, ThreadsThatEndGiveTheirThreadLocalsBack) {
@@ -263,11 +256,11 @@ TEST(JitLoad, ThreadsThatEndGiveTheirThreadLocalsBack) {
     std::thread([&] { ASSERT_EQ(call(*library, "fill").word(), 1U); }).join();
   };
   for (int i = 0; i < 20; ++i) visit();
-  [[maybe_unused]] const Footprint before = Footprint::now();
+  const Footprint before = Footprint::now();
   for (int i = 0; i < 200; ++i) visit();
-#ifndef GODWIT_TEST_SANITIZED
-  EXPECT_LT(Footprint::now().resident_bytes, before.resident_bytes + (std::size_t{4} << 20));
-#endif
+  if (!kSanitized) {
+    EXPECT_LT(Footprint::now().resident_bytes, before.resident_bytes + (std::size_t{4} << 20));
+  }
 }
 
 TEST(JitLoad, UnloadingGivesTheMemoryBack) {

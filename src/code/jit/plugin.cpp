@@ -2,11 +2,11 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <sstream>
 #include <system_error>
 #include <vector>
 
 #include "base/fail.hpp"
+#include "code/jit/library_search.hpp"
 #include "code/jit/plugin_abi.hpp"
 
 namespace godwit::code::jit {
@@ -48,26 +48,15 @@ Result<void*> open_plugin() {
               tried);
 }
 
-// Where the system looks for a library without a path, as far as that is written down anywhere.
-std::vector<std::string> system_directories() {
-  std::vector<std::string> directories{"/usr/local/lib", "/usr/lib", "/lib"};
-  const char* extra = std::getenv("LD_LIBRARY_PATH");  // NOLINT(concurrency-mt-unsafe)
-  std::istringstream paths(extra == nullptr ? "" : extra);
-  for (std::string path; std::getline(paths, path, ':');) directories.push_back(path);
-  return directories;
-}
-
 }  // namespace
 
 bool is_jit_installed() {
   std::error_code ignored;
   for (const std::string& path : candidates()) {
-    if (path.find('/') != std::string::npos) {
-      if (std::filesystem::exists(path, ignored)) return true;
-      continue;
+    const bool searched = path.find('/') == std::string::npos;
+    if (searched ? !find_library(path).empty() : std::filesystem::exists(path, ignored)) {
+      return true;
     }
-    for (const std::string& directory : system_directories())
-      if (std::filesystem::exists(directory + "/" + path, ignored)) return true;
   }
   return false;
 }

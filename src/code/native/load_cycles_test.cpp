@@ -4,20 +4,12 @@
 #include <thread>
 #include <vector>
 
+#include "base/resident_for_test.hpp"
 #include "base/sanitizers.hpp"
 #include "code/native/native_for_test.hpp"
 
 namespace godwit::code {
 namespace {
-
-std::size_t resident_kib() {
-  std::ifstream status("/proc/self/status");
-  for (std::string word; status >> word;) {
-    std::size_t value = 0;
-    if (word == "VmRSS:" && status >> value) return value;
-  }
-  return 0;
-}
 
 std::size_t mapping_count() {
   std::ifstream maps("/proc/self/maps");
@@ -53,12 +45,12 @@ void expect_flat_memory(int cycles) {
   NativeLoader loader(std::make_shared<const RuntimeDirectory>(*std::move(directory)));
 
   cycle(loader, *bundle, 50);
-  const std::size_t before_kib = resident_kib();
+  const std::size_t before = resident_bytes();
   cycle(loader, *bundle, cycles);
   EXPECT_EQ(mapping_count(), 0U);
-  constexpr std::size_t kNoiseKib = 512;
+  constexpr std::size_t kNoiseBytes = 512 << 10;
   if (!kSanitized) {
-    EXPECT_LT(resident_kib(), before_kib + kNoiseKib);
+    EXPECT_LT(resident_bytes(), before + kNoiseBytes);
   }
 }
 

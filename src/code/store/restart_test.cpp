@@ -1,7 +1,7 @@
 // The store with the real JIT: what a restarted node runs first, and what a stay costs.
 #include <filesystem>
-#include <fstream>
 
+#include "base/resident_for_test.hpp"
 #include "base/sanitizers.hpp"
 #include "code/jit/jit_fixture.hpp"
 #include "code/store/store_for_test.hpp"
@@ -89,12 +89,6 @@ TEST(Restart, CodeWithStateComesFromTheCacheToo) {
     EXPECT_EQ(life.call(code, 0, 0), 2U);
     EXPECT_EQ(life.jit_->counters().compiled, cached ? 0U : 1U);
   }
-}
-
-std::size_t resident_bytes() {
-  std::size_t pages = 0;
-  std::ifstream("/proc/self/statm") >> pages >> pages;
-  return pages * 4096;
 }
 
 // Code with thread-locals, called each time it is here.

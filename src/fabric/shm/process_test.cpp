@@ -5,6 +5,7 @@
 #include <functional>
 #include <random>
 
+#include "base/seeds_for_test.hpp"
 #include "fabric/shm/test_peer.hpp"
 #include "fabric/test_child.hpp"
 
@@ -48,7 +49,8 @@ TEST(ShmProcess, MessagesOfAllSizesEchoBetweenProcesses) {
   const ChildProcess child([&] { serve_echo(directory.socket()); });
   Peer client;
   ASSERT_NO_FATAL_FAILURE(connect_to(client, directory.socket()));
-  std::mt19937 random(7);
+  const Seed seed(7);
+  std::mt19937 random(seed.value());
   for (std::uint64_t id = 1; id <= 500; ++id) {
     const std::size_t size = id % 50 == 0 ? random() % (4 << 20) : random() % 20'000;
     const auto body = pattern(size, id);

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "base/allocation_count.hpp"
+#include "base/seeds_for_test.hpp"
 #include "fabric/shm/test_peer.hpp"
 
 namespace godwit::fabric::shm {
@@ -105,7 +106,8 @@ TEST_F(ShmTransportTest, RecordsSurviveManyLapsOfASmallRing) {
   Peer server({.ring_size = kMinRingSize});
   Peer client({.ring_size = kMinRingSize});
   link_up(client, server);
-  std::mt19937 random(1);
+  const Seed seed(1);
+  std::mt19937 random(seed.value());
   std::uint64_t next_in = 0;
   server.on_message_hook = [&](LinkId, Message& message) {
     // Small messages keep their order as long as none is queued.

@@ -6,6 +6,7 @@
 #include <random>
 #include <thread>
 
+#include "base/seeds_for_test.hpp"
 #include "fabric/shm/test_peer.hpp"
 
 namespace godwit::fabric::shm {
@@ -41,6 +42,7 @@ struct Pair {
 };
 
 TEST(ShmWakeup, EveryPingIsAnsweredHoweverTheEndsSleep) {
+  const Seed seed(0);
   for (const std::int64_t spin_us : {0, 3, 50}) {
     Pair pair(spin_us, kMinRingSize);
     Peer& server = pair.server;
@@ -51,7 +53,7 @@ TEST(ShmWakeup, EveryPingIsAnsweredHoweverTheEndsSleep) {
     };
     client.on_message_hook = [&](LinkId, Message&) { waiter->complete(); };
     ASSERT_NO_FATAL_FAILURE(pair.start());
-    std::mt19937 random(static_cast<unsigned>(spin_us));
+    std::mt19937 random(seed.value() + static_cast<std::uint64_t>(spin_us));
     const auto body = pattern(40, 1);
     for (int i = 0; i < 2000; ++i) {
       Waiter done;
@@ -74,7 +76,8 @@ TEST(ShmWakeup, SenderThatSleepsOnAFullRingIsWokenWhenThereIsRoom) {
   Pair pair(0, kMinRingSize);
   constexpr std::uint64_t kMessages = 3000;
   std::atomic<std::uint64_t> received{0};
-  std::mt19937 random(3);
+  const Seed seed(3);
+  std::mt19937 random(seed.value());
   pair.server.on_message_hook = [&](LinkId, Message& message) {
     EXPECT_EQ(message.body().size(), 4000U);
     dawdle(random, 100);
@@ -94,6 +97,7 @@ TEST(ShmWakeup, SenderThatSleepsOnAFullRingIsWokenWhenThereIsRoom) {
 }
 
 TEST(ShmWakeup, StreamsAndPingsFromSeveralThreadsAllArrive) {
+  const Seed seed(0);
   Pair pair(20, 256 * 1024);
   Peer& server = pair.server;
   Peer& client = pair.client;
@@ -113,7 +117,7 @@ TEST(ShmWakeup, StreamsAndPingsFromSeveralThreadsAllArrive) {
   std::vector<std::thread> threads;
   for (std::size_t t = 0; t < kThreads; ++t) {
     threads.emplace_back([&, t] {
-      std::mt19937 random(static_cast<unsigned>(t));
+      std::mt19937 random(seed.value() + t);
       for (int i = 0; i < kRounds; ++i) {
         const auto body = pattern(random() % 2 == 0 ? 64 : 300'000, t);
         Waiter done;

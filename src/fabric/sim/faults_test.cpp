@@ -1,6 +1,7 @@
 // What one link does, fault by fault.
 #include <gtest/gtest.h>
 
+#include "base/seeds_for_test.hpp"
 #include "fabric/sim/recorder.hpp"
 
 namespace godwit::fabric::sim {
@@ -50,7 +51,7 @@ TEST(SimLink, BothSidesLearnWhoThePeerIs) {
 }
 
 TEST(SimLink, NoMessageComesBeforeOnUpOfItsSide) {
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+  for (const std::uint64_t seed : Seeds(0, 199)) {
     Pair pair({}, seed);
     // The accepting side answers the moment it is up; the recorder checks the order at the other.
     pair.of(pair.b).when_up = [&](LinkId link) { (void)pair.of(pair.b).send(link, 8); };
@@ -75,7 +76,7 @@ TEST(SimLink, ConnectingToNobodyFailsOnceAndSaysUnreachable) {
 }
 
 TEST(SimLink, CloseDeliversWhatWasSentInOrderFirst) {
-  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+  for (const std::uint64_t seed : Seeds(0, 99)) {
     Pair pair({.reorder_chance = 0}, seed);
     const LinkId link = pair.link_up();
     const LinkId other = pair.b_side();
@@ -91,7 +92,7 @@ TEST(SimLink, CloseDeliversWhatWasSentInOrderFirst) {
 }
 
 TEST(SimLink, ALinkClosedBeforeItIsUpGoesDownWithoutComingUp) {
-  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+  for (const std::uint64_t seed : Seeds(0, 49)) {
     Pair pair({}, seed);
     const LinkId link = pair.of(pair.a).connect(pair.world, pair.b);
     pair.world.run_for(Duration(static_cast<std::int64_t>(pair.world.random().below(30'000))));
@@ -194,7 +195,7 @@ TEST(SimLink, PartsBorrowedByLaterMustNotBeTouched) {
 
 TEST(SimLink, PartsAreTheSendersAgainOnceItsSideIsDown) {
   int lost = 0;
-  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+  for (const std::uint64_t seed : Seeds(0, 99)) {
     Pair pair({.down_delay = {1us, 50ms}, .later_chance = 1, .gather_delay = {1us, 50ms}}, seed);
     const LinkId link = pair.link_up();
     std::vector<std::byte> body = Recorder::body_of(1, 5000);

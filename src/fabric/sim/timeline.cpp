@@ -96,9 +96,11 @@ void Timeline::hold(EventHandle handle, Process& process) {
 void Timeline::take_turn(Process& process) {
   Process::Pace& pace = process.pace();
   if (pace.held.empty()) return;
-  const EventHandle handle = pace.held.front();
-  pace.held.pop_front();
-  run(handle);
+  if (now_ >= pace.busy_until) {  // unless it was paused since
+    const EventHandle handle = pace.held.front();
+    pace.held.pop_front();
+    run(handle);
+  }
   if (pace.held.empty()) return;
   schedule({.at = pace.busy_until, .what = What::turn, .task = [this, &process] {
               take_turn(process);

@@ -1,5 +1,6 @@
 #include "fabric/sim/world.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <utility>
@@ -104,6 +105,15 @@ bool World::is_up(ProcessId process) const {
 void World::set_slow(ProcessId process, Duration event_cost) {
   host(process).event_cost = event_cost;
   host(process).current().pace().event_cost = event_cost;
+}
+
+void World::pause(ProcessId process, Duration duration) {
+  Time& busy_until = host(process).current().pace().busy_until;
+  busy_until = std::max(busy_until, now() + duration);
+}
+
+bool World::is_paused(ProcessId process) const {
+  return is_up(process) && now() < host(process).current().pace().busy_until;
 }
 
 Scheduler& World::scheduler(ProcessId process) {

@@ -63,6 +63,10 @@ class World {
   [[nodiscard]] bool is_up(ProcessId process) const;
   // Each event of the process takes this long; others wait behind it. Zero: not slow.
   void set_slow(ProcessId process, Duration event_cost);
+  // The process, if it is up, does nothing for so long and then goes on, as one that was stopped or
+  // swapped out does: what happens to it meanwhile waits, and its peers see silence, not an end.
+  void pause(ProcessId process, Duration duration);
+  [[nodiscard]] bool is_paused(ProcessId process) const;
 
   // Of the process's current start. Valid as long as the world.
   [[nodiscard]] Scheduler& scheduler(ProcessId process);

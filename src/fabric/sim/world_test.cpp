@@ -135,6 +135,39 @@ TEST(World, ASlowProcessRunsItsEventsOneAfterAnotherAndOthersAreNotHeldUp) {
   EXPECT_EQ(quick_at, 500);
 }
 
+TEST(World, APausedProcessGoesOnLaterWithEverythingInOrder) {
+  World world(1);
+  const ProcessId paused = world.add_process();
+  const ProcessId other = world.add_process();
+  std::vector<std::int64_t> at_ms;
+  std::int64_t other_at_ms = -1;
+  const auto note = [&] { at_ms.push_back(world.now().ns / 1'000'000); };
+  for (const int ms : {1, 3, 4, 20}) world.scheduler(paused).post_at(Time{ms * 1'000'000}, note);
+  world.scheduler(other).post_at(Time{3'000'000},
+                                 [&] { other_at_ms = world.now().ns / 1'000'000; });
+  world.after(2ms, [&] { world.pause(paused, 5ms); });
+  world.after(5ms, [&] { world.pause(paused, 7ms); });  // while events wait for the first to end
+  world.after(6ms, [&] { world.pause(paused, 1ms); });  // over before the other
+  world.run_for(10ms);
+  EXPECT_TRUE(world.is_paused(paused));
+  EXPECT_FALSE(world.is_paused(other));
+  world.run_for(90ms);
+  EXPECT_FALSE(world.is_paused(paused));
+  EXPECT_EQ(at_ms, (std::vector<std::int64_t>{1, 12, 12, 20}));
+  EXPECT_EQ(other_at_ms, 3);
+}
+
+TEST(World, ARestartEndsAPause) {
+  World world(1);
+  const ProcessId p = world.add_process();
+  world.pause(p, 1s);
+  world.restart(p);
+  bool ran = false;
+  world.scheduler(p).post([&] { ran = true; });
+  world.run_for(1ms);
+  EXPECT_TRUE(ran);
+}
+
 TEST(World, EveryEventIsToldToTheObserverOfTheTrace) {
   std::string story;
   World world(1, {.on_event = [&story](const TraceEvent& event) {

@@ -1,4 +1,4 @@
-#include "detached_node.hpp"
+#include "node/starting_node.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <fstream>
@@ -15,7 +16,7 @@
 
 extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX leaves it to us
 
-namespace godwit::cli {
+namespace godwit::node {
 namespace {
 
 using std::chrono::milliseconds;
@@ -33,8 +34,9 @@ std::string tail_of(const std::filesystem::path& path) {
   return text.str();
 }
 
-// posix_spawn with the file descriptors and the session that a node of its own needs.
-Result<pid_t> spawn(std::vector<std::string> words, int output, const std::string& log) {
+Result<pid_t> spawn(const StartingNode::Options& options, int output) {
+  std::vector<std::string> words{options.executable, "node"};
+  words.insert(words.end(), options.arguments.begin(), options.arguments.end());
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
@@ -43,50 +45,42 @@ Result<pid_t> spawn(std::vector<std::string> words, int output, const std::strin
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, output, 1);
-  posix_spawn_file_actions_addopen(&actions, 2, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF);
-  sigset_t defaults;
-  sigemptyset(&defaults);
-  for (const int signal : {SIGPIPE, SIGINT, SIGHUP}) sigaddset(&defaults, signal);
-  posix_spawnattr_setsigdefault(&attributes, &defaults);
-
+  if (options.detached) {
+    posix_spawn_file_actions_addopen(&actions, 2, options.log.c_str(),
+                                     O_WRONLY | O_CREAT | O_APPEND, 0600);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF);
+    sigset_t defaults;
+    sigemptyset(&defaults);
+    for (const int signal : {SIGPIPE, SIGINT, SIGHUP}) sigaddset(&defaults, signal);
+    posix_spawnattr_setsigdefault(&attributes, &defaults);
+  }
   pid_t pid = -1;
   const int error = ::posix_spawn(&pid, argv.front(), &actions, &attributes, argv.data(), environ);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) {
-    return fail(ErrorCode::io, "cannot start '{}': {}", words.front(), errno_text(error));
+    return fail(ErrorCode::io, "cannot start '{}': {}", options.executable, errno_text(error));
   }
   return pid;
 }
 
 }  // namespace
 
-Result<DetachedNode> DetachedNode::start(const std::vector<std::string>& arguments,
-                                         const std::filesystem::path& log) {
-  std::error_code error;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) return fail(ErrorCode::io, "cannot find this executable: {}", error.message());
+Result<StartingNode> StartingNode::start(Options options) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) {
     return fail(ErrorCode::resource_exhausted, "no pipe to hear from a node: {}",
                 errno_text(errno));
   }
-  DetachedNode node;
-  node.output_ = fabric::Fd(ends[0]);
+  StartingNode node{fabric::Fd(ends[0]), options.log};
   const fabric::Fd write_end(ends[1]);
-  std::vector<std::string> words{self.string(), "node"};
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  GODWIT_TRY(const pid_t pid, spawn(std::move(words), write_end.get(), log.string()));
-  // A child that is gone already has no identity left; then waiting for it tells why.
-  node.process_ = identify(pid).value_or(ProcessId{.pid = pid});
-  node.log_ = log;
+  GODWIT_TRY(node.pid_, spawn(options, write_end.get()));
   return node;
 }
 
-Result<std::vector<std::string>> DetachedNode::wait_until_ready(milliseconds limit) {
+Result<std::vector<std::string>> StartingNode::wait_until_ready(milliseconds limit) {
   const auto until = steady_clock::now() + limit;
   std::string said;
   while (said.find('\n') == std::string::npos) {
@@ -98,8 +92,9 @@ Result<std::vector<std::string>> DetachedNode::wait_until_ready(milliseconds lim
       got = ::read(output_.get(), chunk, sizeof chunk);
     }
     if (got <= 0 || said.size() > kReadyLineLimit) {
-      if (got == 0) ::waitpid(process_.pid, nullptr, 0);
-      return fail(ErrorCode::unreachable, "process {} {}; its log ends with:\n{}", process_.pid,
+      const pid_t pid = pid_;
+      if (got == 0) ::waitpid(std::exchange(pid_, -1), nullptr, 0);
+      return fail(ErrorCode::unreachable, "process {} {}; its log ends with:\n{}", pid,
                   got == 0 ? "ended at once" : "did not come up in time", tail_of(log_));
     }
     said.append(chunk, static_cast<std::size_t>(got));
@@ -109,7 +104,17 @@ Result<std::vector<std::string>> DetachedNode::wait_until_ready(milliseconds lim
   words >> word >> word;  // "ready NAME"
   std::vector<std::string> addresses;
   while (words >> word) addresses.push_back(word);
+  if (addresses.empty()) {
+    return fail(ErrorCode::unreachable, "process {} does not say where it serves, but: {}", pid_,
+                said);
+  }
   return addresses;
 }
 
-}  // namespace godwit::cli
+void StartingNode::kill() {
+  if (pid_ <= 0) return;
+  ::kill(pid_, SIGKILL);
+  ::waitpid(std::exchange(pid_, -1), nullptr, 0);
+}
+
+}  // namespace godwit::node
