@@ -10,6 +10,7 @@
 
 #include "fabric/ucx/batch.hpp"
 #include "fabric/ucx/transport.hpp"
+#include "wire/call.hpp"
 
 namespace godwit::fabric::ucx {
 namespace {
@@ -18,11 +19,18 @@ namespace {
 // long as it runs, and those behind it no longer than this.
 constexpr Duration kOldest = std::chrono::microseconds(20);
 
+// A travelling call goes on without these: they only tell its last node, or its intake, that it
+// has. They let the call itself go first.
+bool can_wait(const wire::Header& header) noexcept {
+  return header.kind == wire::Kind::hop_moved ||
+         (header.kind == wire::Kind::hop_ended && (header.flags & wire::kAnswered) != 0);
+}
+
 }  // namespace
 
-bool UcxTransport::joins_batch(Link& link) {
+bool UcxTransport::joins_batch(Link& link, const wire::Header& header) {
   if (!link.takes_batches) return false;
-  const bool first = std::exchange(link.latest_turn, turn_) != turn_;
+  const bool first = !can_wait(header) && std::exchange(link.latest_turn, turn_) != turn_;
   return !first && (in_poll_ || link.batch != nullptr || hold_trust_.allows());
 }
 

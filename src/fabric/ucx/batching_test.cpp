@@ -241,6 +241,22 @@ TEST(UcxBatching, AThreadThatSendsAndDoesNotPollIsSoonNoLongerTrusted) {
   EXPECT_LE(pair.client.transport->counters().batched_messages, 5U * 9U);
 }
 
+TEST(UcxBatching, NewsOfAHopLetTheHopGoFirst) {
+  TestPair pair;
+  const LinkId second = pair.client.connect(pair.address);
+  ASSERT_TRUE(
+      pair.pump([&] { return pair.client.ups.size() == 2 && pair.server.ups.size() == 2; }));
+  pair.client.reactor->post([&] {
+    EXPECT_EQ(pair.client.send(pair.client_link, {.kind = wire::Kind::hop_moved}, "moved"),
+              Sent::now);
+    EXPECT_EQ(pair.client.send(second, {.kind = wire::Kind::call}, "hop"), Sent::now);
+    EXPECT_EQ(pair.client.transport->counters().batched_messages, 1U);
+    EXPECT_EQ(pair.client.transport->counters().batches, 0U);
+  });
+  ASSERT_TRUE(pair.pump([&] { return pair.server.received.size() == 2; }));
+  EXPECT_EQ(pair.server.received[0].header.kind, wire::Kind::call);
+}
+
 TEST(HoldTrust, ABatchThatWaitedCostsTheNextOnesTheirWaitAndMoreEachTime) {
   HoldTrust trust;
   const auto paused = [&] {

@@ -34,7 +34,8 @@ Sent UcxTransport::send(LinkId id, const wire::Header& header, std::span<const B
   Link* const link = links_.find(id);
   if (link == nullptr || link->state != LinkState::up) return Sent::down;
   const std::size_t size = total_size(parts);
-  if (size <= kBatchedLimit && joins_batch(*link)) return collect(*link, header, parts, size);
+  if (size <= kBatchedLimit && joins_batch(*link, header))
+    return collect(*link, header, parts, size);
   if (size > kRendezvousLimit && sends_bodies_itself_)
     return offer(*link, header, parts, size, tag);
   SendCell* const cell = prepare(*link, header);

@@ -151,7 +151,7 @@ class UcxTransport final : public Transport, private UcxLinkOwner {
   std::size_t deliver_sent();
 
   // batching.cpp
-  [[nodiscard]] bool joins_batch(Link& link);
+  [[nodiscard]] bool joins_batch(Link& link, const wire::Header& header);
   [[nodiscard]] Sent collect(Link& link, const wire::Header& header, std::span<const Bytes> parts,
                              std::size_t size);
   void note_batch(Link& link);
