@@ -43,6 +43,39 @@ Result<std::vector<Row>> pipelined_over(LocalTransport transport, const Settings
   return rows;
 }
 
+Result<std::vector<Row>> threads_over(LocalTransport transport, const Settings& settings,
+                                      floors::ForkServer& floors) {
+  const bool tcp = transport == LocalTransport::tcp;
+  GODWIT_TRY(const Bundle bundle, open_bundle("bench_echo.gdw"));
+  GODWIT_TRY(const Target target, Target::start({.transport = transport,
+                                                 .client_core = settings.client_core,
+                                                 .node_core = settings.node_core}));
+  GODWIT_TRY(const auto function, bundle.function<Echo>("echo"));
+  const auto echo = function.on(target.node());
+  const Calls calls{.rounds = (settings.quick ? std::size_t{8'000} : std::size_t{40'000}) /
+                              (tcp ? 4 : 1)};
+  Contest contest(floors);
+  floors::SharedFlagOptions flag;
+  flag.run.client_core = settings.client_core;
+  flag.run.server_core = settings.node_core;
+  flag.run.rounds = (settings.quick ? 5'000 : 20'000) / (tcp ? 4 : 1);
+  if (!tcp) contest.add_floor("flag in shared memory", flag);
+  contest.add_floor(tcp ? "ucp_am tcp" : "ucp_am posix",
+                    floors::UcpAmOptions{.run = flag.run,
+                                         .tls = tcp ? floors::UcpTls::tcp : floors::UcpTls::posix});
+  for (const std::size_t threads : {1, 2, 4}) {
+    contest.add(fmt::format("godwit {}, {} client thread{}", tcp ? "tcp" : "shm", threads,
+                            threads > 1 ? "s" : ""),
+                [&, threads] { return time_threads(calls, threads, echo); });
+  }
+  GODWIT_TRY(std::vector<Row> rows, contest.run({.seconds = settings.seconds / 2}));
+  const std::size_t one = rows.size() - 3;
+  rows[one] = beside(rows[one], rows[one - 1], By::p50);
+  for (std::size_t i = one + 1; i < rows.size(); ++i)
+    rows[i] = beside(rows[i], rows[one], By::rate);
+  return rows;
+}
+
 }  // namespace
 
 Result<Table> run_pipelined(const Settings& settings, floors::ForkServer& floors) {
@@ -62,33 +95,16 @@ Result<Table> run_pipelined(const Settings& settings, floors::ForkServer& floors
 }
 
 Result<Table> run_threads(const Settings& settings, floors::ForkServer& floors) {
-  GODWIT_TRY(const Bundle bundle, open_bundle("bench_echo.gdw"));
-  GODWIT_TRY(const Target target,
-             Target::start({.client_core = settings.client_core, .node_core = settings.node_core}));
-  GODWIT_TRY(const auto function, bundle.function<Echo>("echo"));
-  const auto echo = function.on(target.node());
-  const Calls calls{.rounds = settings.quick ? std::size_t{8'000} : std::size_t{40'000}};
-  Contest contest(floors);
-  floors::SharedFlagOptions flag;
-  flag.run.client_core = settings.client_core;
-  flag.run.server_core = settings.node_core;
-  flag.run.rounds = settings.quick ? 5'000 : 20'000;
-  contest.add_floor("flag in shared memory", flag);
-  contest.add_floor("ucp_am posix",
-                    floors::UcpAmOptions{.run = flag.run, .tls = floors::UcpTls::posix});
-  for (const std::size_t threads : {1, 2, 4}) {
-    contest.add(fmt::format("godwit shm, {} client thread{}", threads, threads > 1 ? "s" : ""),
-                [&, threads] { return time_threads(calls, threads, echo); });
+  Table table{.suite = "threads",
+              .title = "Calls of 64 B from threads that share one connection, one in flight each"};
+  for (const auto transport : {LocalTransport::shm, LocalTransport::tcp}) {
+    GODWIT_TRY(const std::vector<Row> rows, threads_over(transport, settings, floors));
+    table.rows.insert(table.rows.end(), rows.begin(), rows.end());
   }
-  GODWIT_TRY(std::vector<Row> rows, contest.run({.seconds = settings.seconds / 2}));
-  rows[2] = beside(rows[2], rows[1], By::p50);
-  for (std::size_t i = 3; i < rows.size(); ++i) rows[i] = beside(rows[i], rows[2], By::rate);
-  return Table{
-      .suite = "threads",
-      .title = "Calls of 64 B from threads that share one connection, one in flight each",
-      .rows = std::move(rows),
-      .notes = {"The rate is of all threads together. The ratio is of p50 for one thread, and "
-                "of rates for more. The threads share the client's core."}};
+  table.notes.push_back(
+      "The rate is of all threads together. The ratio is of p50 for one thread, and of rates for "
+      "more. The threads share the client's core.");
+  return table;
 }
 
 }  // namespace godwit::bench

@@ -1,11 +1,12 @@
 // What a peer says before and besides calls, read by pure functions: handshake frames, hellos,
-// offers of large bodies, descriptors of regions, and the variable parts of call messages. What
-// those messages do to an engine is engine_fuzzer's.
+// offers of large bodies, batches, descriptors of regions, and the variable parts of call messages.
+// What those messages do to an engine is engine_fuzzer's.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 
+#include "fabric/ucx/batch.hpp"
 #include "fabric/ucx/offer.hpp"
 #include "godwit/sharding.hpp"
 #include "trust/handshake.hpp"
@@ -75,6 +76,22 @@ void read_region(Bytes bytes) {
   require(map.index_at(last) == region->map.capacity - 1);
 }
 
+// What is read lies inside, and what was counted is what is there.
+void read_batch(Bytes bytes) {
+  std::size_t offset = 0;
+  std::size_t count = 0;
+  std::size_t body_bytes = 0;
+  while (const auto message = fabric::ucx::read_batch_entry(bytes, offset)) {
+    ++count;
+    body_bytes += message->body.size();
+    require(message->body.empty() ||
+            (message->body.data() >= bytes.data() &&
+             message->body.data() + message->body.size() <= bytes.data() + bytes.size()));
+  }
+  require(offset <= bytes.size() && count * sizeof(wire::Header) + body_bytes <= offset);
+  require(fabric::ucx::count_batch(bytes) == (offset == bytes.size() ? count : 0));
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -84,6 +101,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   read_call_parts(bytes);
   read_region(bytes);
   static_cast<void>(wire::parse_peer_hello(text_of(bytes)));
+  read_batch(bytes);
   if (const auto offer = fabric::ucx::parse_offer(bytes)) require(offer->size != 0);
   return 0;
 }

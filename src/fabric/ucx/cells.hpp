@@ -19,6 +19,9 @@ namespace godwit::fabric::ucx {
 // Bodies up to this size are copied into the record itself. Below tcp's segment size, so that UCX
 // nearly always finishes such a send at once.
 inline constexpr std::size_t kSmallLimit = 8192;
+// Bodies up to this size may share an active message of up to kSmallLimit. Beyond, the copy into it
+// costs as much as the system call it spares.
+inline constexpr std::size_t kBatchedLimit = 2016;
 
 // A send that UCX has not finished, or none yet. UCX reads header and body until then.
 struct SendCell {
@@ -39,6 +42,7 @@ struct SendCell {
 struct InboundCell {
   enum class Body : std::uint8_t {
     inlined,     // in `bytes`
+    batch,       // several messages in `bytes`; `begun` bytes of them are delivered
     owned,       // in `buffer`
     descriptor,  // UCX's memory, to be released after delivery
     rendezvous,  // still at the sender; `data` is UCX's descriptor
@@ -54,7 +58,7 @@ struct InboundCell {
   bool failed = false;   // the rendezvous broke
   std::size_t size = 0;
   std::uint64_t stream = 0;  // of the chunks the body comes in; 0: it does not come in chunks
-  std::size_t begun = 0;     // bytes of those that arrived, or are arriving
+  std::size_t begun = 0;     // bytes of those that arrived, or are arriving; see also `batch`
   void* data = nullptr;
   wire::Header header;
   Buffer buffer;

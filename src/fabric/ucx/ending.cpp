@@ -28,6 +28,8 @@ void UcxTransport::close(LinkId id) {
     end(*link, closed_by_us());
     return;
   }
+  send_batch(*link);
+  if (link->state != LinkState::up) return;
   link->state = LinkState::saying_bye;
   set_deadline(*link, options_.close_limit);
   say_bye(*link);
@@ -102,6 +104,7 @@ void UcxTransport::end(Link& link, Error why) {
   link.setup.reset();
   link.socket.reset();
   drop_bodies(link);
+  if (link.batch != nullptr) recycle(std::exchange(link.batch, nullptr));
   link.endpoint.close_now();
   ending_.push_back(link.id);
   set_deadline(link, kEndingLimit);

@@ -53,9 +53,11 @@ TEST(UcxHostile, ForgedTokensAreDroppedAndCounted) {
   stranger.send(UcxTransport::kControlAm, bytes_of_value(forged), "");
   stranger.send(UcxTransport::kOfferAm, bytes_of_value(forged),
                 std::string_view(large).substr(0, 16));
+  const std::string empty_message(sizeof(wire::Header), '\0');
+  stranger.send(UcxTransport::kBatchAm, bytes_of_value(forged), empty_message);
   ASSERT_TRUE(pair.pump([&] {
     stranger.progress();
-    return pair.server.transport->counters().unknown_token == 5;
+    return pair.server.transport->counters().unknown_token == 6;
   }));
   EXPECT_TRUE(pair.server.received.empty());
   EXPECT_TRUE(pair.server.downs.empty());
@@ -116,6 +118,44 @@ TEST(UcxHostile, OffersAndAnswersThatMakeNoSenseAreDroppedAndCounted) {
   }));
   EXPECT_TRUE(pair.server.downs.empty());
   EXPECT_EQ(pair.server.transport->inbound_bytes(), 0U);
+}
+
+TEST(UcxHostile, BatchesThatMakeNoSenseAreDroppedAndCounted) {
+  TestPair pair;
+  ASSERT_EQ(pair.client.send(pair.client_link, {}, "x"), Sent::now);
+  ASSERT_TRUE(pair.pump([&] { return pair.server.received.size() == 1; }));
+  const wire::Header header{.link_token = pair.server.received[0].header.link_token};
+  const std::string empty_message(sizeof(wire::Header), '\0');
+  const std::string many(kSmallLimit + empty_message.size(), '\0');
+  const std::string by_rendezvous(1 << 20, '\0');
+  std::string too_long = empty_message + empty_message;
+  too_long[offsetof(wire::Header, link_token)] = 33;
+  std::string endless = empty_message + empty_message;
+  std::fill_n(endless.begin() + offsetof(wire::Header, link_token), 8, '\xFF');
+  Stranger stranger(pair.server.transport->worker_address());
+  const auto send = [&](std::string_view batch) {
+    stranger.send(UcxTransport::kBatchAm, bytes_of_value(header), batch);
+  };
+  send("");
+  send("short");
+  send(std::string_view(too_long).substr(0, sizeof(wire::Header) + 1));
+  send(too_long);
+  send(endless);
+  send(many);
+  send(by_rendezvous);
+  stranger.send(UcxTransport::kBatchAm, bytes_of(std::string_view(many).substr(0, 16)),
+                empty_message);
+  ASSERT_TRUE(pair.pump([&] {
+    stranger.progress();
+    return pair.server.transport->counters().malformed == 8;
+  }));
+  EXPECT_EQ(pair.server.received.size(), 1U);
+  EXPECT_TRUE(pair.server.downs.empty());
+  send(empty_message);  // to see that it is not the stranger who is refused
+  ASSERT_TRUE(pair.pump([&] {
+    stranger.progress();
+    return pair.server.received.size() == 2;
+  }));
 }
 
 TEST(UcxHostile, EveryLinkHasItsOwnToken) {

@@ -37,6 +37,13 @@ struct Link final : ControlEvents {
   Hello peer;
   std::size_t sends_in_flight = 0;
 
+  // Small messages that share an active message (batching.cpp).
+  bool takes_batches = false;     // the peer said so
+  bool has_batched = false;       // in the transport's list of such links
+  std::uint64_t latest_turn = 0;  // in which a small message was sent
+  SendCell* batch = nullptr;      // what was collected since
+  std::size_t batch_size = 0;
+
   // Large bodies that go over the control socket (bodies.cpp).
   std::uint64_t next_stream = 1;
   std::vector<OutgoingBody> offered;  // the peer has not said yet that it has room

@@ -1,4 +1,5 @@
 // How a link comes up: handshake, endpoint, greeting.
+#include <algorithm>
 #include <utility>
 
 #include "base/fail.hpp"
@@ -9,6 +10,8 @@ namespace {
 
 // In front of the worker's address in the handshake's payload.
 constexpr std::string_view kPayloadTag = "ucx1";
+// The feature of a link whose peers understand batches.
+constexpr const char* kBatchFeature = "ucx-batch";
 
 Error no_room(std::size_t max_links) {
   return {ErrorCode::resource_exhausted,
@@ -21,7 +24,8 @@ Error no_room(std::size_t max_links) {
 LinkSetup::Options UcxTransport::setup_options() const {
   return {.self = options_.self,
           .key = options_.key,
-          .features = {},
+          .features = options_.batches ? std::vector<std::string>{kBatchFeature}
+                                       : std::vector<std::string>{},
           .timeout = options_.connect_timeout};
 }
 
@@ -117,6 +121,7 @@ Status UcxTransport::wire(Link& link, const Established& established) {
     return fail(ErrorCode::handshake_failed, "two links got the same token; connect again");
   }
   link.peer = established.peer;
+  link.takes_batches = std::ranges::count(established.features, kBatchFeature) > 0;
   link.state = LinkState::wiring;
   set_deadline(link, options_.connect_timeout);
   return {};

@@ -162,15 +162,17 @@ void UcxTransport::fetched(InboundCell* cell, bool complete) {
 std::size_t UcxTransport::deliver_inbox(std::size_t budget) {
   std::size_t delivered = 0;
   while (delivered < budget) {
-    InboundCell* const cell = inbox_.pop();
+    InboundCell* const cell = inbox_.front();
     if (cell == nullptr) break;
+    flush_if_old();
     ++delivered;
-    if (Link* const link = links_.find(cell->link); link != nullptr) {
-      deliver(*cell, *link);
-    } else {
-      ++counters_.late;
-    }
-    release(cell);
+    Link* const link = links_.find(cell->link);
+    const bool is_batch = cell->body == InboundCell::Body::batch;
+    if (is_batch && link != nullptr && deliver_batched(*cell, *link)) continue;
+    if (is_batch && link == nullptr) drop_batched(*cell);
+    if (!is_batch && link != nullptr) deliver(*cell, *link);
+    if (!is_batch && link == nullptr) ++counters_.late;
+    release(inbox_.pop());
   }
   return delivered;
 }
@@ -197,13 +199,9 @@ void UcxTransport::hand_over(InboundCell& cell, Link& link) {
     handle_control(link, cell.header);
     return;
   }
-  if (link.state == LinkState::wiring) {
-    // Overtook its greeting, and says the same.
-    peer_greeted(link);
-    if (link.state != LinkState::up) {
-      ++counters_.late;
-      return;
-    }
+  if (!is_ready(link)) {
+    ++counters_.late;
+    return;
   }
   if (cell.body == InboundCell::Body::discarded) {
     ++counters_.discarded_bodies;
@@ -218,6 +216,12 @@ void UcxTransport::hand_over(InboundCell& cell, Link& link) {
   Message message(cell.header, {data, cell.size},
                   cell.body == InboundCell::Body::owned ? &cell.buffer : nullptr);
   events_.on_message(link.id, message);
+}
+
+// A message has come: it may have overtaken its greeting, and says the same.
+bool UcxTransport::is_ready(Link& link) {
+  if (link.state == LinkState::wiring) peer_greeted(link);
+  return link.state != LinkState::wiring && link.state != LinkState::ending;
 }
 
 void UcxTransport::handle_control(Link& link, const wire::Header& header) {

@@ -1,6 +1,5 @@
 // Sending: the hot path of a call over the network.
-#include <cstring>
-
+#include "fabric/ucx/parts.hpp"
 #include "fabric/ucx/transport.hpp"
 
 namespace godwit::fabric::ucx {
@@ -12,20 +11,6 @@ constexpr std::size_t kEagerLimit = 64 * 1024;
 // Without RDMA, bodies larger than this go over the control socket; below, the answer to the offer
 // takes longer than UCX's copies.
 constexpr std::size_t kRendezvousLimit = 512 * 1024;
-
-std::size_t total_size(std::span<const Bytes> parts) noexcept {
-  std::size_t size = 0;
-  for (const Bytes part : parts) size += part.size();
-  return size;
-}
-
-void gather(std::span<const Bytes> parts, std::byte* to) noexcept {
-  for (const Bytes part : parts) {
-    if (part.empty()) continue;
-    std::memcpy(to, part.data(), part.size());
-    to += part.size();
-  }
-}
 
 }  // namespace
 
@@ -49,6 +34,8 @@ Sent UcxTransport::send(LinkId id, const wire::Header& header, std::span<const B
   Link* const link = links_.find(id);
   if (link == nullptr || link->state != LinkState::up) return Sent::down;
   const std::size_t size = total_size(parts);
+  if (size <= kBatchedLimit && joins_batch(*link, header))
+    return collect(*link, header, parts, size);
   if (size > kRendezvousLimit && sends_bodies_itself_)
     return offer(*link, header, parts, size, tag);
   SendCell* const cell = prepare(*link, header);

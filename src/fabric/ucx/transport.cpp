@@ -37,6 +37,7 @@ Status UcxTransport::open() {
   GODWIT_CHECK(worker_->set_handler(kMessageAm, &UcxTransport::on_message, this));
   GODWIT_CHECK(worker_->set_handler(kControlAm, &UcxTransport::on_control, this));
   GODWIT_CHECK(worker_->set_handler(kOfferAm, &UcxTransport::on_offer, this));
+  GODWIT_CHECK(worker_->set_handler(kBatchAm, &UcxTransport::on_batch, this));
   GODWIT_CHECK(reactor_.add(*this));
   in_reactor_ = true;
   return {};
@@ -70,9 +71,19 @@ UcxTransport::~UcxTransport() {
 }
 
 std::size_t UcxTransport::poll(std::size_t budget) {
+  flush_held();
+  in_poll_ = true;
+  const std::size_t work = move_messages(budget);
+  flush();
+  in_poll_ = false;
+  ++turn_;
+  return work;
+}
+
+std::size_t UcxTransport::move_messages(std::size_t budget) {
   std::size_t work = deliver_changes();
   // While the inbox is longer than the budget nothing more is read: the senders wait in tcp.
-  if (inbox_.size() < budget && backoff_.should_ask()) {
+  if (inbox_.size() + batched_inbound_ < budget && backoff_.should_ask()) {
     const unsigned progressed = worker_->progress();
     if (progressed == 0) {
       backoff_.found_nothing();
@@ -112,6 +123,7 @@ std::size_t UcxTransport::deliver_changes() {
 
 bool UcxTransport::prepare_to_sleep() {
   reactor_.assert_owner();
+  flush_held();
   const auto idle = [this] {
     return changes_.empty() && inbox_.empty() && finished_sends_.empty() && hung_up_.empty() &&
            ending_.empty() && endpoint_errors_.empty() &&

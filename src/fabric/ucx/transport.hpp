@@ -20,6 +20,7 @@
 #include "fabric/reactor.hpp"
 #include "fabric/transport.hpp"
 #include "fabric/ucx/cells.hpp"
+#include "fabric/ucx/hold_trust.hpp"
 #include "fabric/ucx/idle_backoff.hpp"
 #include "fabric/ucx/link_table.hpp"
 #include "fabric/ucx/worker.hpp"
@@ -44,15 +45,19 @@ struct UcxOptions {
   std::size_t inbound_budget_bytes = std::size_t{8} << 30;
   // Rendezvous waiting for that memory; one more is discarded.
   std::size_t max_waiting_bodies = 1024;
+  // Small messages share active messages with peers that want the same.
+  bool batches = true;
 };
 
-// What went wrong without anybody to tell. Only grows.
+// What went wrong without anybody to tell, and what was sent in batches. Only grows.
 struct UcxCounters {
   std::uint64_t unknown_token = 0;     // messages dropped: forged, or of a link that ended
   std::uint64_t malformed = 0;         // messages dropped: no header, or not a header's size
   std::uint64_t late = 0;              // messages dropped: the link ended while they were queued
   std::uint64_t discarded_bodies = 0;  // delivered without their body
   std::uint64_t overdue_sends = 0;     // requests UCX still held when on_down could wait no longer
+  std::uint64_t batches = 0;           // sent
+  std::uint64_t batched_messages = 0;  // sent in those, or about to be
 };
 
 // Threads: as the contract says. Beyond it: create() and the destructor run on a thread that owns
@@ -90,6 +95,7 @@ class UcxTransport final : public Transport, private UcxLinkOwner {
   static constexpr unsigned kMessageAm = 1;
   static constexpr unsigned kControlAm = 2;
   static constexpr unsigned kOfferAm = 3;
+  static constexpr unsigned kBatchAm = 4;
 
  private:
   UcxTransport(Reactor& reactor, TransportEvents& events, UcxOptions options, Devices devices,
@@ -144,6 +150,20 @@ class UcxTransport final : public Transport, private UcxLinkOwner {
   static void on_sent(void* request, ucs_status_t status, void* cell);
   std::size_t deliver_sent();
 
+  // batching.cpp
+  [[nodiscard]] bool joins_batch(Link& link, const wire::Header& header);
+  [[nodiscard]] Sent collect(Link& link, const wire::Header& header, std::span<const Bytes> parts,
+                             std::size_t size);
+  void note_batch(Link& link);
+  void send_batch(Link& link);
+  void flush();
+  void flush_held();
+  void flush_if_old();
+  static ucs_status_t on_batch(void* transport, const void* header, std::size_t header_size,
+                               void* data, std::size_t size, const ucp_am_recv_param_t* param);
+  [[nodiscard]] bool deliver_batched(InboundCell& cell, Link& link);
+  void drop_batched(InboundCell& cell);
+
   // receive.cpp
   static ucs_status_t on_message(void* transport, const void* header, std::size_t header_size,
                                  void* data, std::size_t size, const ucp_am_recv_param_t* param);
@@ -160,6 +180,7 @@ class UcxTransport final : public Transport, private UcxLinkOwner {
   std::size_t deliver_inbox(std::size_t budget);
   void deliver(InboundCell& cell, Link& link);
   void hand_over(InboundCell& cell, Link& link);
+  [[nodiscard]] bool is_ready(Link& link);
   void handle_control(Link& link, const wire::Header& header);
   void release(InboundCell* cell);
 
@@ -179,6 +200,7 @@ class UcxTransport final : public Transport, private UcxLinkOwner {
   [[nodiscard]] bool can_feed() const;
   void drop_bodies(Link& link);
 
+  std::size_t move_messages(std::size_t budget);
   std::size_t deliver_changes();
 
   // Every message that arrives passes through whatever watches UCX's descriptor, and pays for it,
@@ -225,6 +247,14 @@ class UcxTransport final : public Transport, private UcxLinkOwner {
   std::vector<SentBody> sent_bodies_;  // to be told
   std::size_t fetching_count_ = 0;
   std::size_t fetching_bytes_ = 0;
+
+  std::uint64_t turn_ = 1;
+  bool in_poll_ = false;
+  std::vector<LinkId> batching_;  // links with collected messages
+  Time oldest_batch_;             // since when there are such
+  std::size_t collected_ = 0;     // messages since then
+  HoldTrust hold_trust_;
+  std::size_t batched_inbound_ = 0;  // messages in the inbox's batches
 
   LinkTable links_;
   std::vector<LinkId> ending_;
