@@ -37,9 +37,9 @@ constexpr const char* kFooter =
     "(bytes per second); sizes 1500, 64KiB. Delay is one way: a round trip takes twice as long.\n"
     "\n"
     "Examples:\n"
-    "  netlab --delay 5ms -- ping -c 3 10.77.0.2\n"
     "  netlab --hosts 4 --delay 300us --loss 0.1% --rate 1Gbit -- bash\n"
-    "  netlab --exec 1 'nc -l -p 5000 >received' -- sh -c 'nc -N 10.77.0.2 5000 <file'\n"
+    "  netlab --delay 5ms --exec 1 'python3 -m http.server' -- \\\n"
+    "    curl -s --retry 9 --retry-connrefused http://10.77.0.2:8000/\n"
     "  netlab --measure";
 
 class HelpFormatter final : public CLI::Formatter {
@@ -57,7 +57,7 @@ struct Arguments {
   std::string loss = "0";
   std::string rate = "0";
   std::string queue = "256KiB";
-  std::string spin = "0";
+  std::string spin = "30us";
   bool reorders = false;
   std::uint32_t mtu_bytes = 1500;
   std::uint64_t seed = 1;

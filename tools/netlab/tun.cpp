@@ -3,6 +3,8 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <linux/if_tun.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sys/ioctl.h>
@@ -10,10 +12,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <string>
-#include <utility>
-
-#include <fmt/format.h>
 
 namespace godwit::netlab {
 namespace {
@@ -40,12 +38,35 @@ bool bring_up(int socket, const char* interface) {
   return ::ioctl(socket, SIOCSIFFLAGS, &request) == 0;
 }
 
-// By way of /sys, which lets the root of a user namespace do it; the ioctl does not.
+struct QueueRequest {
+  nlmsghdr header;
+  ifinfomsg link;
+  rtattr attribute;
+  std::uint32_t packets;
+};
+
+// By netlink, which lets the root of a user namespace do it; neither the ioctl nor /sys does.
 bool set_queue() {
-  const std::string path = fmt::format("/sys/class/net/{}/tx_queue_len", kInterface);
-  const std::string length = std::to_string(kDeviceQueuePackets);
-  const fabric::Fd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  return file && std::cmp_equal(::write(file.get(), length.data(), length.size()), length.size());
+  const fabric::Fd netlink(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
+  QueueRequest request{};
+  request.header.nlmsg_len = sizeof request;
+  request.header.nlmsg_type = RTM_NEWLINK;
+  request.header.nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
+  request.link.ifi_index = static_cast<int>(::if_nametoindex(kInterface));
+  request.attribute.rta_type = IFLA_TXQLEN;
+  request.attribute.rta_len = RTA_LENGTH(sizeof request.packets);
+  request.packets = kDeviceQueuePackets;
+  struct {
+    nlmsghdr header;
+    nlmsgerr error;
+  } answer{};
+  if (::send(netlink.get(), &request, sizeof request, 0) < 0 ||
+      ::recv(netlink.get(), &answer, sizeof answer, 0) <
+          static_cast<ssize_t>(sizeof answer.header + sizeof(int))) {
+    return false;
+  }
+  errno = -answer.error.error;
+  return answer.error.error == 0;
 }
 
 bool set_up(int socket, const TunOptions& options) {

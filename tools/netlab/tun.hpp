@@ -12,15 +12,14 @@ inline constexpr const char* kInterface = "lab0";
 inline constexpr std::uint32_t kMinMtuBytes = 576;
 inline constexpr std::uint32_t kMaxMtuBytes = 65'520;
 // Packets a host has sent that the switch has not read yet; beyond it the kernel drops them.
-inline constexpr int kDeviceQueuePackets = 4096;
+inline constexpr std::uint32_t kDeviceQueuePackets = 4096;
 
 struct TunOptions {
   std::uint32_t address = 0;  // IPv4, in the host's byte order; the network is its /24
   std::uint32_t mtu_bytes = 1500;
 };
 
-// Makes the device in the network namespace of the calling process, whose /sys has to show it
-// (mount_views), and brings it and loopback up.
+// Makes the device in the network namespace of the calling process and brings it and loopback up.
 // `device` gives and takes IP packets, one a read or write, and does not block.
 [[nodiscard]] std::optional<Trouble> make_interfaces(const TunOptions& options, fabric::Fd& device);
 
