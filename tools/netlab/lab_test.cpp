@@ -192,7 +192,7 @@ TEST(Lab, AProgramRunsInItsHost) {
 
 TEST(Lab, AProgramThatIsNotThereIsAnError) {
   NETLAB_OR_SKIP(lab, {.hosts = 1});
-  const auto process = lab.run(0, {"no-such-program"});
+  const auto process = lab.run(0, {"/no/such/program"});
   ASSERT_FALSE(process);
   EXPECT_EQ(process.error().code, ErrorCode::not_found) << process.error().message;
 }
