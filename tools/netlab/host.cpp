@@ -22,7 +22,7 @@ namespace {
 // end somebody may wait for the last writer to go.
 void forget_descriptors(int keep) {
   const int nowhere = ::open("/dev/null", O_RDWR);
-  for (int fd = 0; fd < 3; ++fd) ::dup2(nowhere, fd);
+  for (int fd = 0; fd < 3 && nowhere >= 0; ++fd) ::dup2(nowhere, fd);
   ::dup2(keep, 3);
   ::close_range(4, ~0U, 0);
 }

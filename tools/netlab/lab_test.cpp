@@ -284,9 +284,8 @@ TEST(Lab, NothingIsLeftWhenItsOwnerIsKilled) {
   }
   ::kill(owner, SIGKILL);
   ::waitpid(owner, nullptr, 0);
-  for (const fabric::Fd& pidfd : pidfds) {
-    EXPECT_TRUE(readable_by(pidfd.get(), steady_clock::now() + kTestLimit));
-  }
+  const auto until = steady_clock::now() + kTestLimit;
+  for (const fabric::Fd& pidfd : pidfds) EXPECT_TRUE(readable_by(pidfd.get(), until));
 }
 
 }  // namespace
