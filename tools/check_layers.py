@@ -12,7 +12,7 @@ from source_tree import code_files, includes, report
 
 LAYERS = ["base", "trace", "trust", "wire", "fabric", "code", "fleet", "call", "region", "ops",
           "node"]
-ABOVE_ALL = ("apps", "bench", "examples", "fuzz", "tests")
+ABOVE_ALL = ("apps", "bench", "examples", "fuzz", "tests", "tools", "netlab")
 
 # The first part of an include's path, and the folders that may name it.
 CONFINED = {

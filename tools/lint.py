@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FOLDERS = ("src", "include", "apps", "bench", "examples")
+FOLDERS = ("src", "include", "apps", "bench", "examples", "tools")
 CLANG_TIDY = "clang-tidy-19"
 
 

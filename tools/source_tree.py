@@ -4,7 +4,7 @@ import pathlib
 import re
 import sys
 
-CODE_FOLDERS = ("include", "src", "apps", "bench", "examples", "fuzz", "tests")
+CODE_FOLDERS = ("include", "src", "apps", "bench", "examples", "fuzz", "tests", "tools")
 CODE_SUFFIXES = {".hpp", ".cpp", ".h", ".c", ".cc"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
