@@ -19,6 +19,7 @@ constexpr int kReceiveBufferBytes = 8 << 20;
 
 fabric::Fd bound_socket(int type, std::uint16_t port) {
   fabric::Fd socket(::socket(AF_INET, type | SOCK_CLOEXEC, 0));
+  if (!socket) return {};
   const int yes = 1;
   (void)::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   if (type == SOCK_DGRAM) {
@@ -37,6 +38,7 @@ fabric::Fd bound_socket(int type, std::uint16_t port) {
 
 fabric::Fd connected_socket(int type, const std::string& address, std::uint16_t port) {
   fabric::Fd socket(::socket(AF_INET, type | SOCK_CLOEXEC, 0));
+  if (!socket) return {};
   sockaddr_in to{};
   to.sin_family = AF_INET;
   to.sin_port = htons(port);

@@ -60,7 +60,7 @@ bool set_queue() {
     nlmsghdr header;
     nlmsgerr error;
   } answer{};
-  if (::send(netlink.get(), &request, sizeof request, 0) < 0 ||
+  if (!netlink || ::send(netlink.get(), &request, sizeof request, 0) < 0 ||
       ::recv(netlink.get(), &answer, sizeof answer, 0) <
           static_cast<ssize_t>(sizeof answer.header + sizeof(int))) {
     return false;
