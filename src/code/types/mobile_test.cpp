@@ -167,7 +167,7 @@ TEST(MobileCalls, ReportHowTheyFailed) {
   here.entries.clear();
   EXPECT_EQ(describe(1), "7 no function fails, thrown no function fails");
   const auto escaped = here.run(&godwit_entry_gather, blob_of(std::uint64_t{1}).view());
-  EXPECT_EQ(escaped.code, GODWIT_APP_ERROR);
+  EXPECT_EQ(escaped.code, GODWIT_FAILED_WITH + 2);  // unknown_function
   EXPECT_EQ(escaped.text(), "no function add");
 }
 
