@@ -1,7 +1,9 @@
 // Memory that nodes expose under a name, as a program sees it (docs/regions.md).
 //
-//   auto list = godwit::Region<std::uint64_t>::create(fleet, "list", {.elements =
-//   1'000'000}).value(); list.put(7, 42).get(); godwit::Outcome<std::uint64_t> x = list.load(7);
+//   using Words = godwit::Region<std::uint64_t>;
+//   auto list = Words::create(fleet, "list", {.elements = 1'000'000}).value();
+//   list.put(7, 42).get();
+//   godwit::Outcome<std::uint64_t> x = list.load(7);
 //   auto old = list.fetch_add(7, 1).get();
 //
 // A region's elements are dealt out to nodes. Those of nodes of this host are mapped and read with
