@@ -34,7 +34,7 @@ static_assert(sizeof(Header) == 40);
 using File = std::unique_ptr<std::FILE, decltype([](std::FILE* file) { std::fclose(file); })>;
 
 bool read_exactly(std::FILE* file, void* to, std::size_t bytes) {
-  return std::fread(to, 1, bytes, file) == bytes;
+  return bytes == 0 || std::fread(to, 1, bytes, file) == bytes;
 }
 
 // Before anything is allocated: the file is as long as its header says.

@@ -28,6 +28,7 @@ OutputFile::~OutputFile() {
 }
 
 Status OutputFile::write(std::string_view bytes) {
+  if (bytes.empty()) return {};  // an empty array may have no address, which fwrite wants
   if (std::fwrite(bytes.data(), 1, bytes.size(), file_.get()) != bytes.size()) {
     return failed("writing to");
   }
