@@ -22,7 +22,7 @@ inline void full_fence() noexcept {
 
 // Orders the loads before it with the loads after it; free where the machine does that by itself.
 inline void load_fence() noexcept {
-#if defined(GODWIT_TSAN)
+#ifdef GODWIT_THREAD_SANITIZER
   full_fence();
 #else
   std::atomic_thread_fence(std::memory_order_acquire);

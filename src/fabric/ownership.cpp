@@ -12,7 +12,7 @@ constexpr int kLooks = 32;
 
 // Every thread of this process passes a full fence before this returns; false: they did not.
 bool fence_others() noexcept {
-#if defined(GODWIT_TSAN)
+#ifdef GODWIT_THREAD_SANITIZER
   full_fence();
 #endif
   return ::syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/sanitizers.hpp"
 #include "fabric/fence.hpp"
 #include "fabric/thread_tag.hpp"
 
@@ -91,7 +92,7 @@ class Ownership {
 
   // Orders the regular's own accesses; enough only with the membarrier of the others.
   static void light_fence() noexcept {
-#if defined(GODWIT_TSAN)
+#ifdef GODWIT_THREAD_SANITIZER
     full_fence();
 #else
     std::atomic_signal_fence(std::memory_order_seq_cst);
