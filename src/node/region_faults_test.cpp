@@ -17,6 +17,21 @@ Words make(Fleet& fleet, const RegionOptions& options) {
   return *std::move(region);
 }
 
+std::uint64_t epoch_of(const Fleet& fleet, const NodeHandle& node) {
+  for (const NodeDescription& known : fleet.describe()) {
+    if (known.id == node.id() && known.state == NodeState::up) return known.epoch;
+  }
+  return 0;
+}
+
+// Starts a node again, and waits until this client knows of its new life and can call it there.
+void restart(Fleet& fleet, const NodeHandle& node) {
+  const std::uint64_t before = epoch_of(fleet, node);
+  ASSERT_TRUE(fleet.restart(node));
+  ASSERT_TRUE(eventually([&] { return epoch_of(fleet, node) > before; }));
+  ASSERT_TRUE(eventually([&] { return fleet.status(node).has_value(); }));
+}
+
 template <class R>
 void expect_lost(const Outcome<R>& outcome, std::string_view elements) {
   if (outcome) {
@@ -43,9 +58,8 @@ void load_after_kill(int rounds) {
     expect_lost(region->load(0, 4), "elements 0 to 3 of region 'round");
     expect_lost(ops::chase(*region, 0, 1, ops::Mechanism::direct).get(), "region 'round");
     EXPECT_EQ(value_of(region->load(1)), 0U) << "the other node lives";
-    ASSERT_TRUE(fleet.restart(victim));
+    restart(fleet, victim);
     expect_lost(region->load(3), "element 3 of region 'round");
-    ASSERT_TRUE(eventually([&] { return fleet.nodes().size() == 2; }));
   }
 }
 
@@ -84,11 +98,7 @@ TEST_P(RegionFaultsOver, AShardIsLostWithItsNodeAndStaysLostAfterARestart) {
   };
   expect_one_lost(region);
   expect_one_lost(region.through(Reach::message));
-  ASSERT_TRUE(fleet_.restart(victim));
-  ASSERT_TRUE(eventually([&] {
-    const auto known = fleet_.describe();
-    return std::ranges::count(known, NodeState::up, &NodeDescription::state) == 3;
-  }));
+  restart(fleet_, victim);
   EXPECT_TRUE(eventually([&] { return region.describe().shards.at(1).lost; }));
   expect_one_lost(region);
   expect_one_lost(region.through(Reach::message));
@@ -255,8 +265,7 @@ TEST_P(RegionFaultsOver, ConcurrentUseAgreesWithAModelWhileANodeIsKilled) {
       worker.look_at_all(2);
       EXPECT_GT(worker.lost(), 0U);
     }
-    ASSERT_TRUE(fleet_.restart(victim));
-    ASSERT_TRUE(eventually([&] { return fleet_.nodes().size() == 3; }));
+    restart(fleet_, victim);
     ASSERT_TRUE(region.drop());
   }
 }
