@@ -86,9 +86,10 @@ std::vector<std::uint64_t> owners(godwit::Here& here, std::string_view name) {
 }
 GODWIT_EXPORT(owners);
 
-// Keeps a view until the region is gone, and still reads through it.
+// Keeps a view until the region is gone, and still reads through it. Adds 1 to show that it has it.
 std::uint64_t sum_once_dropped(godwit::Here& here, std::string_view name) {
-  const auto list = here.region<std::uint64_t>(name);
+  const auto list = here.writable_region<std::uint64_t>(name);
+  list.atomic(list.index_of(0)).fetch_add(1);
   godwit_region_v1 region;
   while (here.try_region<std::uint64_t>(name, GODWIT_REGION_READ, region) == 0) {
     if (here.cancelled()) throw std::runtime_error("nobody dropped it");
