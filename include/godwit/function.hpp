@@ -87,7 +87,9 @@ class Function<R(Args...)> {
     return {node, code_->known_to(node.caller())};
   }
 
+  // For the library.
   explicit Function(std::shared_ptr<detail::FunctionCode> code) : code_(std::move(code)) {}
+  [[nodiscard]] detail::FunctionCode& code() const noexcept { return *code_; }
 
  private:
   std::shared_ptr<detail::FunctionCode> code_;

@@ -72,13 +72,35 @@ class Attachment {
   // Waits until the changes that were begun before have ended. Several threads take turns.
   void fence();
 
-  // Calls a function of the ops bundle at a shard's home. Arguments longer than a KiB are lent.
-  template <class... Args>
-  [[nodiscard]] detail::CallHandle call(Op op, const Note& note, const Args&... args) const {
+  // A call to fill in, with a note of what it is about; empty: too many are outstanding. One that
+  // changes elements is waited for by fences, and must be started.
+  [[nodiscard]] detail::CallHandle prepare(const Note& note, bool changes_elements) const {
     detail::CallHandle call = detail::CallHandle::prepare(host_.caller());
     if (!call) return call;
     annotate(call, note);
-    if (is_change(op)) call.count_in(changes());
+    if (changes_elements) call.count_in(changes());
+    return call;
+  }
+
+  // Calls a function of the ops bundle at a shard's home. Arguments longer than a KiB are lent.
+  template <class... Args>
+  [[nodiscard]] detail::CallHandle call(Op op, const Note& note, const Args&... args) const {
+    constexpr std::size_t kWorthLending = 1024;
+    return call_lending(kWorthLending, op, note, args...);
+  }
+  // The same; nothing is lent.
+  template <class... Args>
+  [[nodiscard]] detail::CallHandle call_copying(Op op, const Note& note,
+                                                const Args&... args) const {
+    return call_lending(SIZE_MAX, op, note, args...);
+  }
+
+ private:
+  template <class... Args>
+  [[nodiscard]] detail::CallHandle call_lending(std::size_t worth_lending, Op op, const Note& note,
+                                                const Args&... args) const {
+    detail::CallHandle call = prepare(note, is_change(op));
+    if (!call) return call;
     const std::uint64_t node = shards_[note.shard].node.value;
     call::FunctionRef& target = function(op, host_.caller());
     const auto time_left = host_.caller().options().default_deadline;
@@ -87,12 +109,11 @@ class Attachment {
       write_plain_blob(call.small().data(), args...);
       call.start(node, target, BlobHead<Args...>::kSize, time_left);
     } else {
-      constexpr std::size_t kWorthLending = 1024;
       std::array<detail::Blob, 2 * sizeof...(Args) + 1> parts;
-      BlobWriter writer(call.small().first(kArgumentBytes), parts, kWorthLending);
+      BlobWriter writer(call.small().first(kArgumentBytes), parts, worth_lending);
       write_blob(writer, args...);
       if (!writer.fits()) {
-        writer = BlobWriter(call.large(writer.copied()), parts, kWorthLending);
+        writer = BlobWriter(call.large(writer.copied()), parts, worth_lending);
         write_blob(writer, args...);
       }
       call.start(node, target, std::span(parts).first(writer.part_count()), time_left);
@@ -100,7 +121,6 @@ class Attachment {
     return call;
   }
 
- private:
   Attachment(RegionHost& host, wire::RegionDescriptor descriptor);
   void map_shards();
   [[nodiscard]] std::shared_ptr<call::CallCount> changes() const;

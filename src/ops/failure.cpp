@@ -34,6 +34,12 @@ std::string subject_of(const Note& note) {
                      note.first + (note.count == 0 ? 0 : note.count - 1), region);
 }
 
+Note note_of(detail::CallHandle& call) noexcept {
+  Note note({}, "", 0, 0, 0);
+  std::memcpy(&note, call.small().subspan(kArgumentBytes).data(), sizeof note);
+  return note;
+}
+
 // The functions of ops check everything before they change anything, and then cannot fail: what
 // they refuse has not happened.
 Failure failure_of(detail::CallHandle& call) {
@@ -43,9 +49,18 @@ Failure failure_of(detail::CallHandle& call) {
     failure.ending = failure.reason == ErrorCode::node_lost ? Ending::node_lost : Ending::rejected;
     failure.may_have_started = false;
   }
-  Note note({}, "", 0, 0, 0);
-  std::memcpy(&note, call.small().subspan(kArgumentBytes).data(), sizeof note);
+  const Note note = note_of(call);
   failure.message = fmt::format("{} (shard {}): {}", subject_of(note), note.shard, failure.message);
+  return failure;
+}
+
+Failure user_failure_of(detail::CallHandle& call) {
+  Failure failure = call.failure();
+  if (!call) return failure;
+  if (failure.ending == Ending::app_error && failure.reason == ErrorCode::node_lost) {
+    failure.ending = Ending::node_lost;
+  }
+  failure.message = fmt::format("{}: {}", subject_of(note_of(call)), failure.message);
   return failure;
 }
 

@@ -33,5 +33,9 @@ void annotate(detail::CallHandle& call, const Note& note) noexcept;
 [[nodiscard]] std::string subject_of(const Note& note);
 // The failure of an annotated call that has ended, as its caller should see it.
 [[nodiscard]] Failure failure_of(detail::CallHandle& call);
+// The same of a function that is not one of ops: it may have done something before it failed.
+[[nodiscard]] Failure user_failure_of(detail::CallHandle& call);
+// What an annotated call was about.
+[[nodiscard]] Note note_of(detail::CallHandle& call) noexcept;
 
 }  // namespace godwit::ops

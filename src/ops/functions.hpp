@@ -22,6 +22,16 @@ enum class Op : std::uint8_t {
   gather_bulk,
   scatter,
   scatter_bulk,
+  scatter_add,
+  scatter_add_bulk,
+  multicast,
+  accumulate,
+  put_if,
+  compare_swap_all,
+  append,
+  aggregate,
+  top,
+  histogram,
   chase,
 };
 inline constexpr std::size_t kOps = static_cast<std::size_t>(Op::chase) + 1;
@@ -35,7 +45,14 @@ inline constexpr std::size_t kOps = static_cast<std::size_t>(Op::chase) + 1;
     case Op::put:
     case Op::put_bulk:
     case Op::scatter:
-    case Op::scatter_bulk: return true;
+    case Op::scatter_bulk:
+    case Op::scatter_add:
+    case Op::scatter_add_bulk:
+    case Op::multicast:
+    case Op::accumulate:
+    case Op::put_if:
+    case Op::compare_swap_all:
+    case Op::append: return true;
     default: return false;
   }
 }

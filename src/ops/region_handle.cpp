@@ -31,6 +31,10 @@ Result<RegionHandle> RegionHandle::attach(ops::RegionHost& host, std::string_vie
   return RegionHandle(*std::move(attachment));
 }
 
+std::shared_ptr<const Attachment> RegionHandle::shared_attachment() const noexcept {
+  return attachment_;
+}
+
 std::uint64_t RegionHandle::id() const noexcept {
   return attachment_->id();
 }

@@ -116,6 +116,15 @@ void Transfer::write(const Selection& selection, Bytes from) {
   }
 }
 
+void Transfer::add(std::span<const std::uint64_t> indices, Bytes from, Number number) {
+  added_ = number;
+  if (!prepare("scatter_add", Selection::list(indices), from.size())) return;
+  for (Part& part : parts_) {
+    send(part, from);
+    check_started(part);
+  }
+}
+
 void Transfer::send(Part& part, Bytes from) {
   const Piece& piece = part.piece;
   const std::uint32_t size = region_->element_size();
@@ -137,6 +146,13 @@ void Transfer::send(Part& part, Bytes from) {
   }
   const Note note = note_of(part);
   const bool small = bytes_of_piece(piece) <= kInlineBytes;
+  if (added_) {
+    const bool brief = small && piece.count <= kInlineListed;
+    part.call = region_->call(brief ? Op::scatter_add : Op::scatter_add_bulk, note, region_->id(),
+                              piece.shard, static_cast<std::uint32_t>(*added_),
+                              std::span<const std::uint64_t>(piece.offsets), elements);
+    return;
+  }
   if (piece.is_list()) {
     const Op op = small && piece.count <= kInlineListed ? Op::scatter : Op::scatter_bulk;
     part.call = region_->call(op, note, region_->id(), piece.shard,

@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "base/bytes.hpp"
+#include "godwit/ops/parts.hpp"
 #include "godwit/outcome.hpp"
 #include "ops/attachment.hpp"
 #include "ops/pieces.hpp"
@@ -43,6 +45,8 @@ class Transfer {
 
   void read(const Selection& selection, MutableBytes to, bool directly);
   void write(const Selection& selection, Bytes from);
+  // Adds numbers, of the type that the elements have, to the elements listed.
+  void add(std::span<const std::uint64_t> indices, Bytes from, Number number);
 
   [[nodiscard]] const Outcome<void>& begun() const noexcept { return begun_; }
   [[nodiscard]] detail::CallHandle next();
@@ -70,7 +74,8 @@ class Transfer {
   std::shared_ptr<const Attachment> region_;
   const char* verb_ = "";
   bool is_read_ = false;
-  Selection selection_;  // its indices only while it begins
+  std::optional<Number> added_;  // what is sent is added
+  Selection selection_;          // its indices only while it begins
   MutableBytes to_;
   std::vector<Part> parts_;
   std::size_t next_ = 0;

@@ -68,6 +68,7 @@ class GODWIT_API RegionHandle {
   [[nodiscard]] RegionDescription describe() const;
   [[nodiscard]] RegionHandle through(Reach reach) const;
   [[nodiscard]] const ops::Attachment& attachment() const noexcept { return *attachment_; }
+  [[nodiscard]] std::shared_ptr<const ops::Attachment> shared_attachment() const noexcept;
   [[nodiscard]] Reach reach() const noexcept { return reach_; }
 
   [[nodiscard]] Status grow(std::uint64_t elements);

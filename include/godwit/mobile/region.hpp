@@ -106,6 +106,12 @@ class RegionView {
   [[nodiscard]] Node owner(std::uint64_t index) const noexcept {
     return index < region_.elements ? Node{region_.nodes[map_.locate(index).shard]} : Node{};
   }
+  // The node that has a shard; none if it was lost, or there is no such shard.
+  [[nodiscard]] Node home(std::uint32_t shard) const noexcept {
+    return shard < map_.shards() ? Node{region_.nodes[shard]} : Node{};
+  }
+  // This node's own, or GODWIT_NO_SHARD.
+  [[nodiscard]] std::uint32_t shard() const noexcept { return region_.shard; }
   // One element; this node must own it.
   [[nodiscard]] T operator[](std::uint64_t index) const noexcept {
     return detail::load_element(at(index));

@@ -3,36 +3,14 @@
 #pragma once
 
 #include <godwit/mobile.hpp>
+#include <godwit/mobile/refuse.hpp>
 #include <godwit/mobile/region.hpp>
 
-#include <cstdarg>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
 
 namespace godwit::ops {
-
-// ErrorCodes that these functions report; the numbers are those of godwit/error.hpp.
-inline constexpr std::uint32_t kInvalidArgument = 1;
-inline constexpr std::uint32_t kTypeMismatch = 3;
-inline constexpr std::uint32_t kTooLarge = 5;
-inline constexpr std::uint32_t kNodeLost = 300;
-
-[[noreturn, gnu::cold, gnu::noinline, gnu::format(printf, 2, 3)]] inline void refuse(
-    std::uint32_t reason, const char* format, ...) {
-  char text[FailureText::kLimit + 1];
-  va_list values;
-  va_start(values, format);
-  std::vsnprintf(text, sizeof text, format, values);
-  va_end(values);
-  throw CallFailed(GODWIT_ENDED_APP_ERROR, reason, true, text);
-}
-
-// For %llu.
-inline unsigned long long as_printed(std::uint64_t number) noexcept {
-  return number;
-}
 
 // Where a message says its elements lie.
 struct ShardRef {
@@ -54,7 +32,17 @@ class LocalShard {
   }
 
   [[nodiscard]] std::uint32_t element_size() const noexcept { return view_.element_size; }
+  [[nodiscard]] bool is_word() const noexcept {
+    return view_.element_size <= 8 && (view_.element_size & (view_.element_size - 1)) == 0;
+  }
   [[nodiscard]] std::uint64_t elements() const noexcept { return view_.data_elements; }
+
+  [[nodiscard]] std::uint32_t shards() const noexcept { return view_.map.shards; }
+  // None if it was lost.
+  [[nodiscard]] Node home(std::uint32_t shard) const noexcept { return {view_.nodes[shard]}; }
+  [[nodiscard]] std::uint64_t index_of(std::uint64_t offset) const noexcept {
+    return ShardMap(view_.map).index_at({view_.shard, offset});
+  }
 
   // `count` elements from `offset` on.
   [[nodiscard]] std::byte* range(std::uint64_t offset, std::uint64_t count) const {
