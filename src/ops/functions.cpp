@@ -12,8 +12,10 @@ namespace godwit::ops {
 namespace {
 
 constexpr std::array<std::string_view, kOps> kNames{
-    "apply", "get_word", "put_word", "fetch_add",   "compare_swap", "get",          "get_bulk",
-    "put",   "put_bulk", "gather",   "gather_bulk", "scatter",      "scatter_bulk", "chase"};
+    "apply",        "get_word",   "put_word",  "fetch_add",      "compare_swap", "get",
+    "get_bulk",     "put",        "put_bulk",  "gather",         "gather_bulk",  "scatter",
+    "scatter_bulk", "chase_many", "list_find", "list_find_many", "tree_find",    "tree_find_many",
+    "tree_scan",    "hash_get",   "hash_put",  "k_hop",          "chase"};
 
 // Part of this program, as constant as its code; parsed at first use.
 struct Library {

@@ -22,6 +22,15 @@ enum class Op : std::uint8_t {
   gather_bulk,
   scatter,
   scatter_bulk,
+  chase_many,
+  list_find,
+  list_find_many,
+  tree_find,
+  tree_find_many,
+  tree_scan,
+  hash_get,
+  hash_put,
+  k_hop,
   chase,
 };
 inline constexpr std::size_t kOps = static_cast<std::size_t>(Op::chase) + 1;
@@ -35,7 +44,8 @@ inline constexpr std::size_t kOps = static_cast<std::size_t>(Op::chase) + 1;
     case Op::put:
     case Op::put_bulk:
     case Op::scatter:
-    case Op::scatter_bulk: return true;
+    case Op::scatter_bulk:
+    case Op::hash_put: return true;
     default: return false;
   }
 }
