@@ -66,7 +66,9 @@ TEST_P(Traversal, ATreeFindsWhatItWasBuiltFrom) {
       const auto one = value_of(ops::find(tree, keys[i]).get());
       EXPECT_EQ(one, value_of(found[i]));
       ASSERT_EQ(one.has_value(), expected != model.end()) << keys[i];
-      if (one) EXPECT_EQ(one->value, expected->second);
+      if (one) {
+        EXPECT_EQ(one->value, expected->second);
+      }
     }
     ASSERT_TRUE(tree.drop());
   }

@@ -70,12 +70,18 @@ namespace {
 Vertices expand_everywhere(Here& here, const Rows& rows, std::uint64_t targets,
                            const Vertices& level) {
   std::vector<Pending<Vertices>> calls;
+  std::span<const std::uint64_t> own;  // done here, while the others are at work
   for (auto begin = level.begin(); begin != level.end();) {
     const std::uint64_t shard = rows.shard_of(*begin);
     auto end = std::partition_point(
         begin, level.end(), [&](std::uint64_t vertex) { return rows.shard_of(vertex) == shard; });
-    if (static_cast<std::size_t>(end - begin) > kVerticesPerCall) end = begin + kVerticesPerCall;
     const std::uint64_t row = rows.row(*begin);
+    if (rows.offsets.owns(row)) {
+      own = {begin, end};
+      begin = end;
+      continue;
+    }
+    if (static_cast<std::size_t>(end - begin) > kVerticesPerCall) end = begin + kVerticesPerCall;
     const Node owner = rows.offsets.owner(row);
     if (!owner && row < rows.offsets.size())
       refuse(kNodeLost, "the shard of vertex %llu is lost", as_printed(*begin));
@@ -84,7 +90,7 @@ Vertices expand_everywhere(Here& here, const Rows& rows, std::uint64_t targets,
                                       std::span<const std::uint64_t>(begin, end)));
     begin = end;
   }
-  Vertices found;
+  Vertices found = expand(here, rows.offsets.id(), targets, own);
   for (Pending<Vertices>& call : calls) {
     const Vertices part = call.get();
     found.insert(found.end(), part.begin(), part.end());
