@@ -12,30 +12,41 @@ namespace godwit::ops {
 namespace {
 
 // In the order of Op.
-constexpr std::array<std::string_view, kOps> kNames{"apply",
-                                                    "get_word",
-                                                    "put_word",
-                                                    "fetch_add",
-                                                    "compare_swap",  //
-                                                    "get",
-                                                    "get_bulk",
-                                                    "put",
-                                                    "put_bulk",  //
-                                                    "gather",
-                                                    "gather_bulk",
-                                                    "scatter",
-                                                    "scatter_bulk",  //
-                                                    "scatter_add",
-                                                    "scatter_add_bulk",
-                                                    "multicast",  //
-                                                    "accumulate",
-                                                    "put_if",
-                                                    "compare_swap_all",
-                                                    "append",  //
-                                                    "aggregate",
-                                                    "top",
-                                                    "histogram",  //
-                                                    "chase"};
+constexpr std::array<std::string_view, kOps> kNames{
+    "apply",
+    "get_word",
+    "put_word",
+    "fetch_add",
+    "compare_swap",
+    "get",
+    "get_bulk",
+    "put",
+    "put_bulk",
+    "gather",
+    "gather_bulk",
+    "scatter",
+    "scatter_bulk",
+    "scatter_add",
+    "scatter_add_bulk",
+    "multicast",
+    "accumulate",
+    "put_if",
+    "compare_swap_all",
+    "append",
+    "aggregate",
+    "top",
+    "histogram",
+    "chase_many",
+    "list_find",
+    "list_find_many",
+    "tree_find",
+    "tree_find_many",
+    "tree_scan",
+    "hash_get",
+    "hash_put",
+    "k_hop",
+    "chase",
+};
 
 // Part of this program, as constant as its code; parsed at first use.
 struct Library {

@@ -32,6 +32,15 @@ enum class Op : std::uint8_t {
   aggregate,
   top,
   histogram,
+  chase_many,
+  list_find,
+  list_find_many,
+  tree_find,
+  tree_find_many,
+  tree_scan,
+  hash_get,
+  hash_put,
+  k_hop,
   chase,
 };
 inline constexpr std::size_t kOps = static_cast<std::size_t>(Op::chase) + 1;
@@ -52,7 +61,8 @@ inline constexpr std::size_t kOps = static_cast<std::size_t>(Op::chase) + 1;
     case Op::accumulate:
     case Op::put_if:
     case Op::compare_swap_all:
-    case Op::append: return true;
+    case Op::append:
+    case Op::hash_put: return true;
     default: return false;
   }
 }

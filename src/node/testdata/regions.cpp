@@ -1,6 +1,7 @@
 // Mobile code for the tests of regions: what godwit's own operations are made of, by hand.
 #include <godwit/mobile.hpp>
 #include <godwit/mobile/std.hpp>
+#include <godwit/mobile/traversal.hpp>
 
 #include <chrono>
 #include <stdexcept>
@@ -100,5 +101,16 @@ std::uint64_t sum_once_dropped(godwit::Here& here, std::string_view name) {
   return sum;
 }
 GODWIT_EXPORT(sum_once_dropped);
+
+// A search of its own, made of godwit's steps.
+godwit::Next<godwit::ops::Search> find_for(godwit::Here& here, std::uint64_t region,
+                                           godwit::ops::Search search) {
+  const auto list = here.region<godwit::ops::ListNode>(region);
+  while (godwit::ops::step(list, search)) {
+  }
+  if (!godwit::ops::is_under_way(search)) return search;
+  return here.continue_at<find_for>(list.owner(search.at), region, search);
+}
+GODWIT_EXPORT(find_for);
 
 }  // namespace regions
