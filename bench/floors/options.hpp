@@ -66,6 +66,8 @@ struct UcpChaseOptions {
   std::uint64_t elements = std::uint64_t{1} << 18U;  // a power of two
   std::uint64_t depth = 64;                          // steps of one chase
   std::size_t window = 1;                            // chases in flight
+  // After so long no more chases begin, and fewer than `rounds` are measured.
+  std::uint64_t enough_ns = UINT64_MAX;
   // false: a server makes one step and answers the client, which asks for the next.
   bool travels = true;
 

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -147,9 +148,10 @@ class Client {
   }
 
   Status chase_all() {
-    const std::size_t last = options_.run.warm_up_rounds + options_.run.rounds;
+    std::size_t last = options_.run.warm_up_rounds + options_.run.rounds;
     std::size_t started = 0;
     begin_ns_ = now_ns();
+    const std::uint64_t first_ns = begin_ns_;
     for (std::size_t slot = 0; slot < flights_.size() && started < last; ++slot, ++started) {
       start(slot);
     }
@@ -169,6 +171,9 @@ class Client {
         const std::uint64_t ended_ns = now_ns();
         if (++done > options_.run.warm_up_rounds) times_.add(ended_ns - flight.began_ns);
         if (done == options_.run.warm_up_rounds) begin_ns_ = ended_ns;
+        if (done > options_.run.warm_up_rounds && ended_ns - first_ns > options_.enough_ns) {
+          last = std::min(last, started);
+        }
         if (started == last) continue;
         ++started;
         start(chase.slot);
