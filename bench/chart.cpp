@@ -153,12 +153,13 @@ class Panel {
 
 std::string to_svg(const std::vector<Chart>& charts) {
   const double width = kWidth * static_cast<double>(charts.size());
-  std::string out = fmt::format(
-      R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {0:.0f} {1:.0f}" width="{0:.0f}" height="{1:.0f}" font-family="sans-serif" font-size="12">)"
-      "\n"
-      R"(<rect width="100%" height="100%" fill="white"/>)"
-      "\n",
-      width, kHeight);
+  std::string out =
+      fmt::format(R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {0:.0f} {1:.0f}" )"
+                  R"(width="{0:.0f}" height="{1:.0f}" font-family="sans-serif" font-size="12">)"
+                  "\n"
+                  R"(<rect width="100%" height="100%" fill="white"/>)"
+                  "\n",
+                  width, kHeight);
   for (std::size_t i = 0; i < charts.size(); ++i) {
     out += Panel(charts[i], kWidth * static_cast<double>(i)).text();
   }

@@ -163,8 +163,9 @@ Result<std::vector<FarLine>> measure_at_distance(std::chrono::microseconds delay
                                        folder.file("key"), folder.file("figures")}));
   GODWIT_TRY(const int ended, client.wait(kClientLimit));
   if (ended != 0) return fail(ErrorCode::internal, "the client at a distance ended with {}", ended);
-  const std::string name = delay.count() >= 1000 ? fmt::format("{:g} ms", delay.count() / 1e3)
-                                                 : fmt::format("{} us", delay.count());
+  const std::string name = delay.count() >= 1000
+                               ? fmt::format("{:g} ms", static_cast<double>(delay.count()) / 1e3)
+                               : fmt::format("{} us", delay.count());
   return read_lines(folder.file("figures"), name);
 }
 

@@ -12,8 +12,8 @@ namespace godwit::ops {
 namespace {
 
 constexpr std::array<std::string_view, kOps> kNames{
-    "apply", "get_word", "put_word", "fetch_add",   "compare_swap", "get",          "get_bulk",
-    "put",   "put_bulk", "gather",   "gather_bulk", "scatter",      "scatter_bulk", "chase"};
+    "apply",    "get_word", "put_word",    "fetch_add", "compare_swap", "get",   "get_bulk", "put",
+    "put_bulk", "gather",   "gather_bulk", "scatter",   "scatter_bulk", "chase", "hop"};
 
 // Part of this program, as constant as its code; parsed at first use.
 struct Library {
