@@ -19,13 +19,16 @@ class Tally {
       : enough_(enough),
         leap_(floors::ChaseOrder(elements).leap(point.depth)),
         times_(enough.chases),
+        in_flight_(point.in_flight),
         warm_up_(point.in_flight) {}
 
   // Before the first chase, and once more when as many have ended as are in flight.
   void begin() { begin_ns_ = now_ns(); }
+  // Chases that began together end together: only whole batches of them make a rate.
   [[nodiscard]] bool is_enough() const {
-    return times_.size() >= enough_.chases ||
-           (times_.size() > 0 && ended_ns_ - begin_ns_ > enough_.time_ns);
+    if (times_.size() >= enough_.chases) return true;
+    return times_.size() > 0 && times_.size() % in_flight_ == 0 &&
+           ended_ns_ - begin_ns_ > enough_.time_ns;
   }
   Status add(std::uint64_t from, std::uint64_t began_ns, const Reached& reached) {
     GODWIT_CHECK(check(reached));
@@ -47,6 +50,7 @@ class Tally {
   const Enough enough_;
   const floors::ChaseOrder::Leap leap_;
   floors::RoundTrips times_;
+  const std::size_t in_flight_;
   std::size_t warm_up_;
   std::uint64_t begin_ns_ = 0;
   std::uint64_t ended_ns_ = 0;
