@@ -23,8 +23,7 @@ struct Suite {
 };
 constexpr Suite kSuites[] = {{"warm", run_warm},       {"pipelined", run_pipelined},
                              {"threads", run_threads}, {"sizes", run_sizes},
-                             {"cold", run_cold},       {"chase", run_chase},
-                             {"peers", run_peers}};
+                             {"cold", run_cold},       {"peers", run_peers}};
 
 struct Request {
   Settings settings;
@@ -110,8 +109,7 @@ int run_main(int argc, char** argv) {
   CLI::App app("Measures Godwit's calls on this machine, each beside the floor it stands on.");
   std::vector<std::string> known{"all"};
   for (const Suite& suite : kSuites) known.emplace_back(suite.name);
-  app.add_option("suite", request.suites,
-                 "warm, pipelined, threads, sizes, cold, chase, peers, or all")
+  app.add_option("suite", request.suites, "warm, pipelined, threads, sizes, cold, peers, or all")
       ->check(CLI::IsMember(known));
   bool quick = false;
   auto* seconds = app.add_option("--seconds", request.settings.seconds, "time for each suite")

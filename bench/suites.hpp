@@ -19,8 +19,6 @@ namespace godwit::bench {
 [[nodiscard]] Result<Table> run_threads(const Settings& settings, floors::ForkServer& floors);
 // First calls of code the node has not seen, and where their time goes.
 [[nodiscard]] Result<Table> run_cold(const Settings& settings, floors::ForkServer& floors);
-// Following a list over 1, 2 and 4 nodes.
-[[nodiscard]] Result<Table> run_chase(const Settings& settings, floors::ForkServer& floors);
 // The same echo as others do it, sleeping and spinning.
 [[nodiscard]] Result<Table> run_peers(const Settings& settings, floors::ForkServer& floors);
 

@@ -6,6 +6,7 @@
 // first, and asks that.
 #pragma once
 
+#include "floors/chase_list.hpp"
 #include "floors/options.hpp"
 #include "floors/sample.hpp"
 #include "godwit/error.hpp"
@@ -18,5 +19,9 @@ namespace godwit::floors {
 [[nodiscard]] Result<Sample> measure_shared_flag(const SharedFlagOptions& options);
 // One read and one write per message and side.
 [[nodiscard]] Result<Sample> measure_socket_echo(const SocketEchoOptions& options);
+// Chases over several servers, that travel or return after each step; round trips are whole chases,
+// each checked. Not pinned.
+[[nodiscard]] Result<Sample> measure_ucp_chase(const UcpChaseOptions& options,
+                                               const ChaseList& list);
 
 }  // namespace godwit::floors

@@ -84,6 +84,37 @@ TEST(Floors, SharedFlagAndSocketsAnswer) {
   expect_no_children();
 }
 
+TEST(Floors, AChaseTravelsOrReturnsAfterEachStepAndEndsWhereItShould) {
+  const auto list = ChaseList::create(1 << 12);
+  ASSERT_TRUE(list) << list.error().message;
+  for (const bool travels : {true, false}) {
+    RunOptions run = kShort;
+    run.rounds = 40;
+    run.warm_up_rounds = 4;
+    expect_plausible(measure_ucp_chase({.run = run,
+                                        .nodes = 2,
+                                        .elements = 1 << 12,
+                                        .depth = 9,
+                                        .window = 3,
+                                        .travels = travels},
+                                       *list),
+                     40);
+  }
+  expect_no_children();
+}
+
+TEST(Floors, AChaseOrderIsOneCycleThroughAllElements) {
+  const ChaseOrder order(1 << 10);
+  std::uint64_t at = 0;
+  std::uint64_t steps = 0;
+  do {
+    at = order.next(at);
+    ++steps;
+    EXPECT_EQ(order.leap(steps).from(0), at);
+  } while (at != 0);
+  EXPECT_EQ(steps, order.elements());
+}
+
 TEST(Floors, NonsenseIsRefusedBeforeAnythingRuns) {
   const auto window = measure_ucp_am({.run = kShort, .window = 0});
   ASSERT_FALSE(window);

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -19,24 +20,36 @@
 namespace godwit::floors {
 namespace {
 
-using Request = std::variant<UcpAmOptions, SharedFlagOptions, SocketEchoOptions>;
+using Request = std::variant<UcpAmOptions, SharedFlagOptions, SocketEchoOptions, UcpChaseOptions>;
 static_assert(std::is_trivially_copyable_v<Request>);
 
-Result<Sample> measure_one(const UcpAmOptions& options) {
-  return measure_ucp_am(options);
-}
-Result<Sample> measure_one(const SharedFlagOptions& options) {
-  return measure_shared_flag(options);
-}
-Result<Sample> measure_one(const SocketEchoOptions& options) {
-  return measure_socket_echo(options);
-}
+// Holds what is dear to make between requests.
+class Measurer {
+ public:
+  Result<Sample> operator()(const UcpAmOptions& options) { return measure_ucp_am(options); }
+  Result<Sample> operator()(const SharedFlagOptions& options) {
+    return measure_shared_flag(options);
+  }
+  Result<Sample> operator()(const SocketEchoOptions& options) {
+    return measure_socket_echo(options);
+  }
+  Result<Sample> operator()(const UcpChaseOptions& options) {
+    if (!list_ || list_->next().size() != options.elements) {
+      list_.reset();
+      GODWIT_TRY(list_, ChaseList::create(options.elements));
+    }
+    return measure_ucp_chase(options, *list_);
+  }
+
+ private:
+  std::optional<ChaseList> list_;
+};
 
 void serve_requests(int fd) {
   Request request;
+  Measurer measurer;
   while (receive_all(fd, &request, sizeof request)) {
-    const auto sample =
-        std::visit([](const auto& options) { return measure_one(options); }, request);
+    const auto sample = std::visit(measurer, request);
     const Report report = Report::of(sample);
     if (!send_all(fd, &report, sizeof report)) return;
   }
@@ -105,6 +118,9 @@ Result<Sample> ForkServer::measure(const SharedFlagOptions& options) {
   return ask(fd_, options);
 }
 Result<Sample> ForkServer::measure(const SocketEchoOptions& options) {
+  return ask(fd_, options);
+}
+Result<Sample> ForkServer::measure(const UcpChaseOptions& options) {
   return ask(fd_, options);
 }
 

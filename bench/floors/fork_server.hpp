@@ -20,6 +20,8 @@ class ForkServer {
   [[nodiscard]] Result<Sample> measure(const UcpAmOptions& options);
   [[nodiscard]] Result<Sample> measure(const SharedFlagOptions& options);
   [[nodiscard]] Result<Sample> measure(const SocketEchoOptions& options);
+  // The child keeps the list for the next measurement of that size.
+  [[nodiscard]] Result<Sample> measure(const UcpChaseOptions& options);
 
  private:
   ForkServer(pid_t child, int fd) noexcept : child_(child), fd_(fd) {}

@@ -57,4 +57,22 @@ struct SocketEchoOptions {
   Waiting waiting = Waiting::sleep;  // poll: non-blocking reads in a loop
 };
 
+// Processes that follow a list by raw active messages: one client, and `nodes` servers with equal
+// runs of it.
+struct UcpChaseOptions {
+  RunOptions run{.rounds = 500, .warm_up_rounds = 50, .client_core = -1, .server_core = -1};
+  UcpTls tls = UcpTls::tcp;
+  std::size_t nodes = 4;
+  std::uint64_t elements = std::uint64_t{1} << 18U;  // a power of two
+  std::uint64_t depth = 64;                          // steps of one chase
+  std::size_t window = 1;                            // chases in flight
+  // After so long no more chases begin, and fewer than `rounds` are measured.
+  std::uint64_t enough_ns = UINT64_MAX;
+  // false: a server makes one step and answers the client, which asks for the next.
+  bool travels = true;
+
+  static constexpr std::size_t kMaxNodes = 16;
+  static constexpr std::size_t kMaxWindow = 4096;
+};
+
 }  // namespace godwit::floors

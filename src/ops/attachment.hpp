@@ -12,6 +12,7 @@
 #include "call/call_count.hpp"
 #include "godwit/codec.hpp"
 #include "godwit/sharding.hpp"
+#include "ops/choice.hpp"
 #include "ops/failure.hpp"
 #include "ops/functions.hpp"
 #include "ops/region_host.hpp"
@@ -67,6 +68,20 @@ class Attachment {
   [[nodiscard]] Note note(const char* verb, std::uint64_t first, std::uint64_t count,
                           std::uint32_t shard) const noexcept {
     return {name_, verb, first, count, shard};
+  }
+
+  // As calibrate() left them; not known before. Read by every operation that chooses.
+  [[nodiscard]] StepCosts step_costs() const {
+    const std::lock_guard lock(costs_mutex_);
+    return costs_;
+  }
+  void remember(const StepCosts& costs) const {
+    const std::lock_guard lock(costs_mutex_);
+    costs_ = costs;
+    is_calibrated_.store(true, std::memory_order_release);
+  }
+  [[nodiscard]] bool is_calibrated() const noexcept {
+    return is_calibrated_.load(std::memory_order_acquire);
   }
 
   // Waits until the changes that were begun before have ended. Several threads take turns.
@@ -135,6 +150,9 @@ class Attachment {
   std::vector<Shard> shards_;
   bool is_all_mapped_ = false;
   mutable std::atomic<std::uint64_t> elements_;
+  mutable std::mutex costs_mutex_;
+  mutable StepCosts costs_;
+  mutable std::atomic<bool> is_calibrated_ = false;
   std::mutex fence_mutex_;
   mutable std::mutex changes_mutex_;
   std::shared_ptr<call::CallCount> changes_;  // begun since the last fence

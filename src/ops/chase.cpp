@@ -3,6 +3,7 @@
 #include "base/fail.hpp"
 #include "godwit/ops.hpp"
 #include "ops/attachment.hpp"
+#include "ops/calibrate.hpp"
 #include "ops/mobile/chased.hpp"
 
 namespace godwit::ops {
@@ -83,16 +84,26 @@ Reached follow_directly(const Attachment& region, std::uint64_t at, std::uint64_
   return at;
 }
 
+// Through the mappings as far as the list's reach lets it.
 Reached follow_by_gets(const Region<std::uint64_t>& list, std::uint64_t at, std::uint64_t steps) {
-  const Region<std::uint64_t> remote = list.through(Reach::message);
   for (; steps > 0; --steps) {
     const Attachment& region = list.handle().attachment();
     if (!region.check("chase", at, 1)) return tl::unexpected(led_out(region, at));
-    const auto next = remote.load(at);
+    const auto next = list.load(at);
     if (!next) return tl::unexpected(next.error());
     at = *next;
   }
   return at;
+}
+
+// The first of a region's operations that has a choice measures; the others find the figures.
+Mechanism chosen_for(const Attachment& region, Reach reach, std::uint64_t steps) {
+  const bool mapped = region.is_all_mapped() && reach == Reach::automatic;
+  if (mapped) return Mechanism::direct;
+  if (!region.is_calibrated()) static_cast<void>(calibrate(region));
+  StepCosts costs = region.step_costs();
+  costs.all_mapped = false;
+  return choose(costs, steps);
 }
 
 }  // namespace
@@ -104,8 +115,11 @@ Future<std::uint64_t> chase(const Region<std::uint64_t>& list, std::uint64_t at,
     return detail::known<std::uint64_t>(tl::unexpected(std::move(fits).error()));
   }
   if (mechanism == Mechanism::automatic) {
-    const bool direct = region.is_all_mapped() && list.handle().reach() == Reach::automatic;
-    mechanism = direct ? Mechanism::direct : Mechanism::code;
+    mechanism = chosen_for(region, list.handle().reach(), steps);
+    if (mechanism == Mechanism::get) {
+      if (steps == 1) return list.get(at);  // need not be waited for here
+      return detail::known<std::uint64_t>(follow_by_gets(list, at, steps));
+    }
   }
   switch (mechanism) {
     case Mechanism::direct:
@@ -116,7 +130,8 @@ Future<std::uint64_t> chase(const Region<std::uint64_t>& list, std::uint64_t at,
           Failure{Ending::rejected, ErrorCode::unsupported, false,
                   fmt::format("chase: region '{}' has shards that are not mapped in this process",
                               region.name())}));
-    case Mechanism::get: return detail::known<std::uint64_t>(follow_by_gets(list, at, steps));
+    case Mechanism::get:
+      return detail::known<std::uint64_t>(follow_by_gets(list.through(Reach::message), at, steps));
     case Mechanism::automatic:
     case Mechanism::code: break;
   }

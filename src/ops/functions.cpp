@@ -46,6 +46,7 @@ constexpr std::array<std::string_view, kOps> kNames{
     "hash_put",
     "k_hop",
     "chase",
+    "hop",
 };
 
 // Part of this program, as constant as its code; parsed at first use.

@@ -42,8 +42,9 @@ enum class Op : std::uint8_t {
   hash_put,
   k_hop,
   chase,
+  hop,
 };
-inline constexpr std::size_t kOps = static_cast<std::size_t>(Op::chase) + 1;
+inline constexpr std::size_t kOps = static_cast<std::size_t>(Op::hop) + 1;
 
 // Whether it changes elements.
 [[nodiscard]] constexpr bool is_change(Op op) noexcept {

@@ -6,6 +6,7 @@
 
 #include "call/caller.hpp"
 #include "fleet/table.hpp"
+#include "ops/costs.hpp"
 #include "region/mapped_shard.hpp"
 #include "region/table.hpp"
 #include "wire/region.hpp"
@@ -26,6 +27,12 @@ class RegionHost {
   // Waits. Errors: as RegionService::map().
   [[nodiscard]] virtual Result<std::shared_ptr<const region::MappedShard>> map(
       const region::ShardKey& key, std::chrono::nanoseconds at_most) = 0;
+
+  // Shared by all regions of the process.
+  [[nodiscard]] CostBook& costs() noexcept { return costs_; }
+
+ private:
+  CostBook costs_;
 };
 
 }  // namespace godwit::ops

@@ -1,0 +1,17 @@
+// Measures what a region's shards cost this process.
+#pragma once
+
+#include <vector>
+
+#include "godwit/explain.hpp"
+#include "ops/attachment.hpp"
+
+namespace godwit::ops {
+
+// Figures that are a minute old are measured anew, within kCalibrationLimit altogether; those for
+// which there is no time stay what they were. Waits, in the calling thread. Leaves what it found
+// with the host's CostBook and the attachment's step_costs().
+inline constexpr std::chrono::milliseconds kCalibrationLimit{200};
+std::vector<ShardCost> calibrate(const Attachment& region);
+
+}  // namespace godwit::ops
