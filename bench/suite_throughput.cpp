@@ -63,7 +63,7 @@ Result<std::vector<Row>> threads_over(LocalTransport transport, const Settings& 
   contest.add_floor(tcp ? "ucp_am tcp" : "ucp_am posix",
                     floors::UcpAmOptions{.run = flag.run,
                                          .tls = tcp ? floors::UcpTls::tcp : floors::UcpTls::posix});
-  for (const std::size_t threads : {1, 2, 4}) {
+  for (const std::size_t threads : {std::size_t{1}, std::size_t{2}, std::size_t{4}}) {
     contest.add(fmt::format("godwit {}, {} client thread{}", tcp ? "tcp" : "shm", threads,
                             threads > 1 ? "s" : ""),
                 [&, threads] { return time_threads(calls, threads, echo); });
