@@ -14,8 +14,8 @@
 //   }
 //   GODWIT_EXPORT(count_above);
 //
-// A program calls it with godwit::ops::fold (godwit/ops/reduce.hpp), other mobile code with
-// here.call<count_above>(root, TreePart{region, 0, kTreeFanOut}, 0.5).
+// A program calls it with godwit::ops::fold (godwit/ops/reduce.hpp), mobile code of the same bundle
+// with fold_all<count_above>(here, region, 0.5).
 #pragma once
 
 #include <array>
@@ -51,19 +51,20 @@ void each(const RegionView<T>& region, Visit&& visit) {
   refuse(failed.reason(), "shard %u: %s", shard, failed.what());
 }
 
-// Function is the exported function this runs in: it takes Here&, a TreePart and `args`, and
-// returns an R. `local(RegionView<T>)` is the R of this node's shard, `join(R&, R)` adds that of a
-// part below; parts are joined in the order of their shards. [blocks] unless the part is one shard.
-//
-// Throws CallFailed: what `local` throws, and what ended a call below, naming its shard. The whole
-// fold then fails; a shard that is lost is node_lost.
-template <auto Function, class T, class Local, class Join, class... Args>
-typename SignatureOf<decltype(Function)>::Result fold(Here& here, const TreePart& part,
-                                                      Local&& local, Join&& join,
-                                                      const Args&... args) {
+// The tree of fold() alone: `local()` is the R of this node's shard, whatever its type.
+template <auto Function, class Local, class Join, class... Args>
+typename SignatureOf<decltype(Function)>::Result fold_tree(Here& here, const TreePart& part,
+                                                           Local&& local, Join&& join,
+                                                           const Args&... args) {
   using R = typename SignatureOf<decltype(Function)>::Result;
-  const RegionView<T> region = here.region<T>(part.region);
-  if (region.shard() != part.shard) {
+  godwit_region_v1 region{};
+  region.size = sizeof region;
+  const std::int32_t error =
+      here.table()->region(here.table(), part.region, nullptr, 0, GODWIT_REGION_READ, &region);
+  if (error != 0) {
+    refuse(static_cast<std::uint32_t>(error), "%s", here.table()->last_error(here.table()));
+  }
+  if (region.shard != part.shard) {
     refuse(kInvalidArgument, "this node does not have shard %u", part.shard);
   }
   if (part.fan_out == 0 || part.fan_out > kMaxTreeFanOut) {
@@ -75,14 +76,14 @@ typename SignatureOf<decltype(Function)>::Result fold(Here& here, const TreePart
   const auto child = [&](std::uint32_t i) {
     return static_cast<std::uint32_t>(part.first_child() + i);
   };
-  while (children < part.fan_out && part.first_child() + children < region.map().shards()) {
+  while (children < part.fan_out && part.first_child() + children < region.map.shards) {
     const std::uint32_t shard = child(children);
-    const Node home = region.home(shard);
+    const Node home{region.nodes[shard]};
     if (!home) refuse(kNodeLost, "shard %u was lost with its node", shard);
     below[children++] =
         here.call<Function>(home, TreePart{part.region, shard, part.fan_out}, args...);
   }
-  R result = local(region);
+  R result = local();
   for (std::uint32_t i = 0; i < children; ++i) {
     try {
       join(result, below[i].get());
@@ -91,6 +92,30 @@ typename SignatureOf<decltype(Function)>::Result fold(Here& here, const TreePart
     }
   }
   return result;
+}
+
+// Function is the exported function this runs in: it takes Here&, a TreePart and `args`, and
+// returns an R. `local(RegionView<T>)` is the R of this node's shard, `join(R&, R)` adds that of a
+// part below; parts are joined in the order of their shards. [blocks] unless the part is one shard.
+//
+// Throws CallFailed: what `local` throws, and what ended a call below, naming its shard. The whole
+// fold then fails; a shard that is lost is node_lost.
+template <auto Function, class T, class Local, class Join, class... Args>
+typename SignatureOf<decltype(Function)>::Result fold(Here& here, const TreePart& part,
+                                                      Local&& local, Join&& join,
+                                                      const Args&... args) {
+  const RegionView<T> region = here.region<T>(part.region);
+  return fold_tree<Function>(
+      here, part, [&] { return local(region); }, std::forward<Join>(join), args...);
+}
+
+// The fold of the whole region, from mobile code at any node. [blocks]
+template <auto Function, class T, class... Args>
+typename SignatureOf<decltype(Function)>::Result fold_all(Here& here, const RegionView<T>& region,
+                                                          const Args&... args) {
+  const TreePart whole{region.id(), 0, kTreeFanOut};
+  if (region.shard() == 0) return Function(here, whole, args...);
+  return here.call<Function>(region.home(0), whole, args...).get();
 }
 
 }  // namespace godwit::ops

@@ -25,7 +25,7 @@ Outcome<T> whole_element(detail::CallHandle call) {
   auto elements = detail::elements_of<T>(std::move(call));
   if (!elements) return tl::unexpected(std::move(elements).error());
   if (elements->size() != 1 ||
-      !PlainCheck<T>::valid(reinterpret_cast<const std::byte*>(elements->data()))) {
+      !detail::PlainCheck<T>::valid(reinterpret_cast<const std::byte*>(elements->data()))) {
     return tl::unexpected(Failure{Ending::rejected, ErrorCode::bad_format, true,
                                   "the home sent something that is not an element"});
   }

@@ -26,9 +26,7 @@ GODWIT_EXPORT(count_above);
 
 // The same, asked for by mobile code at whatever node.
 std::uint64_t count_above_in(Here& here, std::string_view name, std::uint64_t bound) {
-  const auto region = here.region<std::uint64_t>(name);
-  const TreePart whole{region.id(), 0, 2};
-  return here.call<count_above>(region.home(0), whole, bound).get();
+  return godwit::ops::fold_all<count_above>(here, here.region<std::uint64_t>(name), bound);
 }
 GODWIT_EXPORT(count_above_in);
 

@@ -43,9 +43,7 @@ template <class T>
 class Buckets {
  public:
   Buckets(T low, T high, std::uint32_t count) : low_(low), high_(high), count_(count) {
-    if (!(low < high) || count == 0 || count > kMaxBuckets)
-      refuse(kInvalidArgument, "a histogram has 1 to %u buckets between two different bounds",
-             kMaxBuckets);
+    if (!(low < high)) refuse(kInvalidArgument, "the low end of a histogram lies below the high");
   }
   [[nodiscard]] std::uint32_t place_of(T value) const noexcept {
     if (value < low_) return 0;
@@ -69,63 +67,72 @@ class Buckets {
 
 }  // namespace
 
+// The tree is the same for all types; only what is done with elements is made for each.
 PackedAggregate aggregate(Here& here, TreePart part, std::uint32_t number, std::uint64_t at_least,
                           std::uint64_t at_most) {
-  return with_number(number, [&]<class T>(T) {
-    const Where<T> where{number_from<T>(at_least), number_from<T>(at_most)};
-    return fold<aggregate, T>(
-        here, part,
-        [&](const RegionView<T>& region) {
+  return fold_tree<aggregate>(
+      here, part,
+      [&] {
+        return with_number(number, [&]<class T>(T) {
+          const Where<T> where{number_from<T>(at_least), number_from<T>(at_most)};
           Aggregate<T> found;
-          each(region, [&](std::uint64_t, T value) {
+          each(here.region<T>(part.region), [&](std::uint64_t, T value) {
             if (where.holds(value)) found.add(value);
           });
           return found.packed();
-        },
-        [](PackedAggregate& total, const PackedAggregate& below) {
+        });
+      },
+      [&](PackedAggregate& total, const PackedAggregate& below) {
+        total = with_number(number, [&]<class T>(T) {
           Aggregate<T> both = Aggregate<T>::from(total);
           both.add(Aggregate<T>::from(below));
-          total = both.packed();
-        },
-        number, at_least, at_most);
-  });
+          return both.packed();
+        });
+      },
+      number, at_least, at_most);
 }
 GODWIT_EXPORT(aggregate);
 
 // The k largest elements of this part of the tree, in order.
 std::vector<PackedEntry> top(Here& here, TreePart part, std::uint32_t number, std::uint32_t k) {
   if (k == 0 || k > kMaxTop) refuse(kInvalidArgument, "top has a k of 1 to %u, not %u", kMaxTop, k);
-  return with_number(number, [&]<class T>(T) {
-    auto best = fold<top, T>(
-        here, part, [&](const RegionView<T>& region) { return top_here(region, k); },
-        [](std::vector<PackedEntry>& total, const std::vector<PackedEntry>& below) {
-          total.insert(total.end(), below.begin(), below.end());
-        },
-        number, k);
-    std::sort(best.begin(), best.end(), comes_before<T>);
-    if (best.size() > k) best.resize(k);
-    return best;
-  });
+  auto best = fold_tree<top>(
+      here, part,
+      [&] {
+        return with_number(number,
+                           [&]<class T>(T) { return top_here(here.region<T>(part.region), k); });
+      },
+      [](std::vector<PackedEntry>& total, const std::vector<PackedEntry>& below) {
+        total.insert(total.end(), below.begin(), below.end());
+      },
+      number, k);
+  with_number(number, [&]<class T>(T) { std::sort(best.begin(), best.end(), comes_before<T>); });
+  if (best.size() > k) best.resize(k);
+  return best;
 }
 GODWIT_EXPORT(top);
 
 // How many elements lie below, in each bucket, and above; what is not a number lies above.
 std::vector<std::uint64_t> histogram(Here& here, TreePart part, std::uint32_t number,
                                      std::uint64_t low, std::uint64_t high, std::uint32_t buckets) {
-  return with_number(number, [&]<class T>(T) {
-    const Buckets<T> places(number_from<T>(low), number_from<T>(high), buckets);
-    return fold<histogram, T>(
-        here, part,
-        [&](const RegionView<T>& region) {
-          std::vector<std::uint64_t> counts(std::size_t{buckets} + 2);
-          each(region, [&](std::uint64_t, T value) { ++counts[places.place_of(value)]; });
-          return counts;
-        },
-        [](std::vector<std::uint64_t>& total, const std::vector<std::uint64_t>& below) {
-          for (std::size_t i = 0; i < total.size() && i < below.size(); ++i) total[i] += below[i];
-        },
-        number, low, high, buckets);
-  });
+  if (buckets == 0 || buckets > kMaxBuckets) {
+    refuse(kInvalidArgument, "a histogram has 1 to %u buckets, not %u", kMaxBuckets, buckets);
+  }
+  return fold_tree<histogram>(
+      here, part,
+      [&] {
+        std::vector<std::uint64_t> counts(std::size_t{buckets} + 2);
+        with_number(number, [&]<class T>(T) {
+          const Buckets<T> places(number_from<T>(low), number_from<T>(high), buckets);
+          each(here.region<T>(part.region),
+               [&](std::uint64_t, T value) { ++counts[places.place_of(value)]; });
+        });
+        return counts;
+      },
+      [](std::vector<std::uint64_t>& total, const std::vector<std::uint64_t>& below) {
+        for (std::size_t i = 0; i < total.size() && i < below.size(); ++i) total[i] += below[i];
+      },
+      number, low, high, buckets);
 }
 GODWIT_EXPORT(histogram);
 
