@@ -4,6 +4,7 @@
 #include <random>
 
 #include "contest.hpp"
+#include "godwit/ops/many.hpp"
 #include "suites.hpp"
 
 namespace godwit::bench {
@@ -13,6 +14,7 @@ using List = Region<std::uint64_t>;
 
 constexpr std::uint64_t kDepth = 64;  // steps of one chase
 constexpr std::size_t kWindow = 64;
+constexpr std::size_t kManyInFlight = 1024;
 
 // One cycle through all elements in random order: no chase is short, and no step can be guessed.
 std::vector<std::uint64_t> random_cycle(std::uint64_t elements) {
@@ -93,6 +95,26 @@ Result<Sample> time_travels(const Calls& calls, std::size_t window, Starts start
       [](Future<std::uint64_t>&, std::uint64_t, std::uint64_t&) { return false; });
 }
 
+// `window` chases at a time, which share messages; each takes as long as all of them.
+Result<Sample> time_batches(const Calls& calls, std::size_t window, Starts starts,
+                            const List& list) {
+  floors::RoundTrips times(calls.rounds);
+  std::vector<ops::Chase> chases(window);
+  std::uint64_t begin_ns = floors::now_ns();
+  for (std::size_t ended = 0; ended < calls.warm_up_rounds + calls.rounds; ended += window) {
+    for (ops::Chase& chase : chases) chase = {starts.next(), kDepth};
+    const std::uint64_t start_ns = floors::now_ns();
+    if (ended <= calls.warm_up_rounds) begin_ns = start_ns;
+    const auto ends = ops::chase_many(list, chases, ops::Mechanism::code);
+    const std::uint64_t now_ns = floors::now_ns();
+    for (const auto& end : ends) {
+      GODWIT_CHECK(check(end));
+      if (ended >= calls.warm_up_rounds) times.add(now_ns - start_ns);
+    }
+  }
+  return times.summarise(floors::now_ns() - begin_ns);
+}
+
 struct Course {
   LocalTransport transport = LocalTransport::tcp;
   std::size_t nodes = 4;
@@ -139,14 +161,27 @@ Result<std::vector<Row>> run_course(const Course& course, const Settings& settin
       });
     });
   }
-  GODWIT_TRY(std::vector<Row> rows, contest.run({.seconds = settings.seconds / 6}));
   const bool goal = course.transport == LocalTransport::tcp && course.nodes == 4;
+  const Calls thousands{.rounds = 4 * kManyInFlight, .warm_up_rounds = kManyInFlight};
+  if (goal) {
+    contest.add(name_of("godwit", course, kManyInFlight),
+                [&] { return time_travels(thousands, kManyInFlight, starts, remote); });
+    for (const std::size_t window : {std::size_t{1}, kWindow, kManyInFlight}) {
+      const Calls& calls = window == 1 ? slow : thousands;
+      contest.add(name_of("godwit, chase_many", course, window),
+                  [&, window] { return time_batches(calls, window, starts, remote); });
+    }
+  }
+  GODWIT_TRY(std::vector<Row> rows, contest.run({.seconds = settings.seconds / 6}));
   using Kind = Goal::Kind;
   rows[1] = beside(rows[1], rows[0], By::rate);
   rows[2] = beside(rows[2], rows[0], By::rate,
                    goal ? std::optional(Goal{Kind::ratio_at_least, 1.7}) : std::nullopt);
   rows[3] = beside(rows[3], rows[0], By::rate,
                    goal ? std::optional(Goal{Kind::ratio_at_least, 10}) : std::nullopt);
+  if (goal) {
+    for (std::size_t i = 4; i < rows.size(); ++i) rows[i] = beside(rows[i], rows[0], By::rate);
+  }
   if (mapped) rows[5] = beside(rows[5], rows[4], By::rate, Goal{Kind::ratio_at_least, 0.8});
   for (Row& row : rows) row.more = {1e6 / row.sample.rate_per_s / static_cast<double>(kDepth)};
   return rows;
