@@ -45,6 +45,7 @@ void add_inspect(CLI::App& root, Invocation& invocation);
 void add_run(CLI::App& root, Invocation& invocation);
 void add_info(CLI::App& root, Invocation& invocation);
 void add_key(CLI::App& root, Invocation& invocation);
+void add_region(CLI::App& root, Invocation& invocation);
 void add_bench(CLI::App& root, Invocation& invocation);
 void add_help(CLI::App& root, Invocation& invocation);
 

@@ -31,6 +31,7 @@ void add_commands(CLI::App& root, Invocation& invocation) {
   add_node(root, invocation);
   add_config(root, invocation);
   add_key(root, invocation);
+  add_region(root, invocation);
   add_info(root, invocation);
   add_bench(root, invocation);
   add_help(root, invocation);

@@ -1,5 +1,6 @@
 #include "chase/course.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/fail.hpp"
@@ -116,6 +117,13 @@ Result<std::unique_ptr<Course>> Course::create(Fleet fleet, std::span<const std:
   std::unique_ptr<Course> course(new Course(std::move(fleet), next));
   GODWIT_TRY(course->list_, List::create(course->fleet_, "list", {.elements = next.size()}));
   GODWIT_CHECK(check(course->list_->store(0, next)));
+  // Page tables of the mappings are filled on first touch, which is no part of a chase.
+  constexpr std::uint64_t kPage = 4096 / sizeof(std::uint64_t);
+  const auto shards = course->list_->describe().shards;
+  const bool mapped = std::ranges::all_of(shards, &ShardDescription::mapped);
+  for (std::uint64_t i = 0; mapped && i < next.size(); i += kPage) {
+    GODWIT_CHECK(check(course->list_->load(i)));
+  }
   return course;
 }
 

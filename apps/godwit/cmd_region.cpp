@@ -1,0 +1,213 @@
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <chrono>
+
+#include "base/fail.hpp"
+#include "columns.hpp"
+#include "command.hpp"
+#include "connect.hpp"
+#include "godwit/explain.hpp"
+#include "ops/region_host.hpp"
+#include "trace/json.hpp"
+#include "trace/json_value.hpp"
+
+namespace godwit::cli {
+namespace {
+
+using Words = Region<std::uint64_t>;
+
+// A client that has just joined hears of regions within a few rounds of gossip.
+constexpr std::chrono::seconds kNewsLimit{5};
+
+struct RegionOrder {
+  ConnectOptions connection;
+  std::string name;
+  std::uint64_t index = 0;
+  std::uint64_t value = 0;
+  std::uint64_t elements = 0;
+  std::uint64_t steps = 64;
+};
+
+template <class Attach>
+auto attach_soon(const Attach& attach) {
+  const auto until = std::chrono::steady_clock::now() + kNewsLimit;
+  while (true) {
+    auto region = attach();
+    if (region || region.error().code != ErrorCode::not_found) return region;
+    if (std::chrono::steady_clock::now() > until) return region;
+    ::poll(nullptr, 0, 5);
+  }
+}
+
+// A region of elements of any type.
+Result<detail::RegionHandle> attach_any(const Fleet& fleet, const std::string& name) {
+  return attach_soon([&]() -> Result<detail::RegionHandle> {
+    GODWIT_TRY(const auto known, fleet.regions().table().find_region(name));
+    const wire::RegionDescriptor& descriptor = known->descriptor;
+    return detail::RegionHandle::attach(fleet.regions(), name,
+                                        {descriptor.type, descriptor.element_size});
+  });
+}
+
+Ended ls(const RegionOrder& order, bool json) {
+  GODWIT_TRY(const Fleet fleet, connect(order.connection));
+  if (fleet.nodes().empty()) {
+    return tl::unexpected(Failed({ErrorCode::unreachable, "no node of the fleet is up"}));
+  }
+  GODWIT_TRY(const std::string text, fleet.status(fleet.node(0)));
+  GODWIT_TRY(const auto status, trace::JsonValue::parse(text));
+  Columns columns{"NAME", "TYPE", ">ELEMENTS", ">CAPACITY", ">SHARDS", ">LOST", "STATE"};
+  trace::Json out;
+  out.open('{').key("regions").open('[');
+  for (const trace::JsonValue& region : status["regions"]["known"].items()) {
+    const std::string elements = fmt::format("{}", region["elements"].count());
+    const std::string shards = fmt::format("{}", region["shards"].count());
+    const std::string lost = fmt::format("{}", region["shards_lost"].count());
+    columns.add({printable(region["name"].text()), printable(region["type"].text()), elements,
+                 fmt::format("{}", region["capacity"].count()), shards, lost,
+                 printable(region["state"].text())});
+    out.open('{').field("name", region["name"].text()).field("type", region["type"].text());
+    out.key("elements").raw(elements).key("shards").raw(shards).key("shards_lost").raw(lost);
+    out.field("state", region["state"].text()).close('}');
+  }
+  out.close(']').close('}');
+  fmt::print("{}", json ? out.text() + "\n" : columns.text());
+  return {};
+}
+
+Ended create(const RegionOrder& order, bool /*json*/) {
+  GODWIT_TRY(Fleet fleet, connect(order.connection));
+  GODWIT_TRY(const Words region, Words::create(fleet, order.name, {.elements = order.elements}));
+  // The name is this process's news until others have it, and this process is about to end.
+  GODWIT_TRY(Fleet other, connect(order.connection));
+  GODWIT_TRY(const Words seen, attach_soon([&] { return Words::attach(other, order.name); }));
+  fmt::print("region '{}': {} elements on {} nodes\n", order.name, region.size(),
+             seen.describe().shards.size());
+  return {};
+}
+
+Ended drop(const RegionOrder& order, bool /*json*/) {
+  GODWIT_TRY(const Fleet fleet, connect(order.connection));
+  GODWIT_TRY(detail::RegionHandle region, attach_any(fleet, order.name));
+  GODWIT_CHECK(region.drop());
+  return {};
+}
+
+Ended get(const RegionOrder& order, bool /*json*/) {
+  GODWIT_TRY(Fleet fleet, connect(order.connection));
+  GODWIT_TRY(const Words region, attach_soon([&] { return Words::attach(fleet, order.name); }));
+  const auto value = region.load(order.index);
+  if (!value) return tl::unexpected(Failed(error_of(value.error())));
+  fmt::print("{}\n", *value);
+  return {};
+}
+
+Ended put(const RegionOrder& order, bool /*json*/) {
+  GODWIT_TRY(Fleet fleet, connect(order.connection));
+  GODWIT_TRY(const Words region, attach_soon([&] { return Words::attach(fleet, order.name); }));
+  const auto stored = region.store(order.index, order.value);
+  if (!stored) return tl::unexpected(Failed(error_of(stored.error())));
+  return {};
+}
+
+Ended explain(const RegionOrder& order, bool json) {
+  GODWIT_TRY(const Fleet fleet, connect(order.connection));
+  GODWIT_TRY(const detail::RegionHandle region, attach_any(fleet, order.name));
+  const ops::Decision decision = ops::explain(region, order.steps);
+  if (!json) {
+    fmt::print("{}", ops::to_text(decision));
+    return {};
+  }
+  const auto figure = [](std::optional<double> ns) {
+    return ns ? fmt::format("{:.1f}", *ns) : "null";
+  };
+  trace::Json out;
+  out.open('{').field("steps", decision.steps).field("chosen", ops::to_string(decision.chosen));
+  out.field("why", decision.why).key("candidates").open('[');
+  for (const ops::Candidate& candidate : decision.candidates) {
+    out.open('{').field("mechanism", ops::to_string(candidate.mechanism));
+    out.field("possible", candidate.possible);
+    out.key("expected_ns").raw(figure(candidate.expected_ns)).close('}');
+  }
+  out.close(']').key("shards").open('[');
+  for (const ops::ShardCost& shard : decision.shards) {
+    out.open('{').field("shard", shard.shard).field("node", shard.node);
+    out.field("mapped", shard.mapped).field("lost", shard.lost);
+    out.key("load_ns").raw(figure(shard.load_ns)).key("get_ns").raw(figure(shard.get_ns));
+    out.key("hop_ns").raw(figure(shard.hop_ns)).close('}');
+  }
+  out.close(']').close('}');
+  fmt::print("{}\n", out.text());
+  return {};
+}
+
+using Action = Ended (*)(const RegionOrder&, bool json);
+
+// A subcommand; what it takes besides is added to it.
+std::pair<CLI::App*, std::shared_ptr<RegionOrder>> add(CLI::App& parent, Invocation& invocation,
+                                                       const CommandText& text, Action action) {
+  CLI::App& command = add_command(parent, text);
+  auto order = std::make_shared<RegionOrder>();
+  order->connection.add_to(command);
+  add_json_flag(command, invocation);
+  if (text.name != "ls") command.add_option("NAME", order->name, "The region")->required();
+  command.callback([&invocation, order, action] {
+    invocation.command = [&invocation, order, action] { return action(*order, invocation.json); };
+  });
+  return {&command, order};
+}
+
+}  // namespace
+
+void add_region(CLI::App& root, Invocation& invocation) {
+  CLI::App& command = add_command(
+      root, {.name = "region",
+             .usage = "ls|create|drop|get|put|explain ...",
+             .summary = "Look at and change the memory that nodes expose (docs/regions.md)",
+             .examples = "godwit region create list 1000\n"
+                         "godwit region put list 7 42\n"
+                         "godwit region explain list --steps 64"});
+  command.require_subcommand(1);
+  add(command, invocation,
+      {.name = "ls", .usage = "", .summary = "List regions", .examples = "godwit region ls"}, ls);
+  const auto made = add(command, invocation,
+                        {.name = "create",
+                         .usage = "NAME ELEMENTS",
+                         .summary = "Make a region of 64-bit words, zeroed, over all nodes",
+                         .examples = "godwit region create list 1000"},
+                        create);
+  made.first->add_option("ELEMENTS", made.second->elements, "How many")->required();
+  add(command, invocation,
+      {.name = "drop",
+       .usage = "NAME",
+       .summary = "End a region and give its memory back",
+       .examples = "godwit region drop list"},
+      drop);
+  const auto got = add(command, invocation,
+                       {.name = "get",
+                        .usage = "NAME INDEX",
+                        .summary = "Print an element of a region of 64-bit words",
+                        .examples = "godwit region get list 7"},
+                       get);
+  got.first->add_option("INDEX", got.second->index, "Which element")->required();
+  const auto stored = add(command, invocation,
+                          {.name = "put",
+                           .usage = "NAME INDEX VALUE",
+                           .summary = "Set an element of a region of 64-bit words",
+                           .examples = "godwit region put list 7 42"},
+                          put);
+  stored.first->add_option("INDEX", stored.second->index, "Which element")->required();
+  stored.first->add_option("VALUE", stored.second->value, "What to")->required();
+  const auto explained =
+      add(command, invocation,
+          {.name = "explain",
+           .usage = "NAME [--steps N]",
+           .summary = "Measure what its shards cost from here, and say how a chase would go",
+           .examples = "godwit region explain list --steps 64"},
+          explain);
+  explained.first->add_option("--steps", explained.second->steps, "Of the chase")
+      ->capture_default_str();
+}
+
+}  // namespace godwit::cli
