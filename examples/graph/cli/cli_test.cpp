@@ -56,7 +56,7 @@ TEST_F(GraphCommand, ExplainsItself) {
   expect("", 0, "A first run:");
   expect("--help", 0, "Exit codes:");
   for (const char* command : {"generate", "generate universities", "generate rmat", "load", "query",
-                              "khop", "bfs", "components", "pagerank", "stats"}) {
+                              "khop", "bfs", "components", "pagerank", "stats", "compare"}) {
     expect(fmt::format("{} --help", command), 0, fmt::format("Usage: graph {} ", command));
     expect(fmt::format("{} --help", command), 0, "Examples:\n  $ graph ");
   }

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -8,8 +9,10 @@
 
 #include "base/fail.hpp"
 #include "cli/command.hpp"
+#include "cli/fleet_options.hpp"
 #include "cli/open_graph.hpp"
 #include "cli/text_table.hpp"
+#include "fleet/query.hpp"
 #include "ntriples/spelling.hpp"
 #include "query/evaluate.hpp"
 #include "query/named_queries.hpp"
@@ -20,8 +23,13 @@
 namespace godwit::graph::cli {
 namespace {
 
+// Where the answer comes from.
+enum class How : std::uint8_t { reference, travel, pull };
+
 struct QueryOptions {
   std::string file;
+  How how = How::reference;
+  FleetOptions fleet;
   std::string query;
   bool csv = false;
   bool count = false;
@@ -93,17 +101,45 @@ Outcome<Query> query_from(const std::string& text) {
   return *std::move(query);
 }
 
+// By the fleet; of the edges that its nodes look at it keeps no count.
+Outcome<Answer> ask_fleet(const QueryOptions& options, const FleetGraph& where, const Graph& graph,
+                          const Query& query, const Plan& plan) {
+  const auto ask = options.how == How::travel ? query_by_travel : query_by_pull;
+  GODWIT_TRY(Table table, ask(where, graph, query, plan, {}));
+  return Answer{.table = std::move(table)};
+}
+
+struct Timed {
+  Answer answer;
+  double seconds = 0;
+};
+Outcome<Timed> answer_query(const QueryOptions& options, const Graph& graph, const Query& query) {
+  if (options.how == How::reference) {
+    const Stopwatch watch;
+    GODWIT_TRY(Answer answer, evaluate(graph, query, make_plan(graph, query)));
+    return Timed{std::move(answer), watch.seconds()};
+  }
+  if (options.fleet.fleet.empty()) {
+    return failed(Exit::usage, "--how travel and pull ask a fleet; name it with --fleet");
+  }
+  GODWIT_TRY(Fleet fleet, join_fleet(options.fleet));
+  GODWIT_TRY(Bundle code, open_code());
+  GODWIT_TRY(const FleetGraph where,
+             FleetGraph::attach(fleet, std::move(code), graph, options.fleet.name));
+  const Stopwatch watch;
+  GODWIT_TRY(Answer answer, ask_fleet(options, where, graph, query, make_plan(graph, query)));
+  return Timed{std::move(answer), watch.seconds()};
+}
+
 Ended run(const QueryOptions& options, bool json) {
   GODWIT_TRY(const Query query, query_from(options.query));
   GODWIT_TRY(const Graph graph, open_graph(options.file));
-  const Stopwatch watch;
-  const Plan plan = make_plan(graph, query);
   if (options.explain) {
-    fmt::print("{}", explain(graph, query, plan));
+    fmt::print("{}", explain(graph, query, make_plan(graph, query)));
     return {};
   }
-  GODWIT_TRY(const Answer answer, evaluate(graph, query, plan));
-  const double seconds = watch.seconds();
+  GODWIT_TRY(const Timed timed, answer_query(options, graph, query));
+  const auto& [answer, seconds] = timed;
   if (json) {
     print_json(graph, answer, seconds);
   } else if (options.csv) {
@@ -112,8 +148,9 @@ Ended run(const QueryOptions& options, bool json) {
     fmt::print("{}\n", answer.table.rows());
   } else {
     print_table(graph, answer, options.rows);
-    fmt::print("{} rows, {} edges looked at, {:.3f} ms\n", grouped(answer.table.rows()),
-               grouped(answer.edges), seconds * 1e3);
+    fmt::print("{} rows, ", grouped(answer.table.rows()));
+    if (options.how == How::reference) fmt::print("{} edges looked at, ", grouped(answer.edges));
+    fmt::print("{:.3f} ms\n", seconds * 1e3);
   }
   return {};
 }
@@ -145,10 +182,12 @@ void add_query(CLI::App& root, Invocation& invocation) {
   CLI::App& command = add_command(
       root,
       {.name = "query",
-       .usage = "FILE QUERY [--rows N | --count | --csv | --json | --explain]",
+       .usage = "FILE QUERY [--rows N | --count | --csv | --json | --explain]\n"
+                "                   [--how reference|travel|pull --fleet ADDRESS]",
        .summary = "Answer a query and print the rows",
        .examples = "graph query u1.graph q9\n"
                    "graph query u1.graph q2 --explain\n"
+                   "graph query u1.graph q9 --fleet local --how travel\n"
                    "graph query u1.graph 'SELECT * WHERE { ?c ub:credits ?n FILTER(?n > 11) }'",
        .details = details_text});
   const auto options = std::make_shared<QueryOptions>();
@@ -158,6 +197,14 @@ void add_query(CLI::App& root, Invocation& invocation) {
   CLI::Option* count = command.add_flag("--count", options->count, "Print only how many rows");
   CLI::Option* csv = command.add_flag("--csv", options->csv, "All rows, as CSV");
   CLI::Option* plan = command.add_flag("--explain", options->explain, "Print the plan instead");
+  const std::map<std::string, How> kWays{
+      {"reference", How::reference}, {"travel", How::travel}, {"pull", How::pull}};
+  command
+      .add_option("--how", options->how,
+                  "reference: here; travel: code goes to the fleet's nodes; pull: their data comes "
+                  "here (reference)")
+      ->transform(CLI::CheckedTransformer(kWays).description(""));
+  add_fleet_options(command, options->fleet);
   add_json_flag(command, invocation);
   csv->excludes(count)->excludes(plan);
   count->excludes(plan);

@@ -1,5 +1,5 @@
-// graph: generates, loads and asks graphs of triples. The reference that every distributed answer
-// is checked against; see docs/graph.md.
+// graph: generates, loads and asks graphs of triples, in this process, which is the reference, and
+// in a fleet; see docs/graph.md.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
@@ -62,6 +62,7 @@ int run(std::vector<std::string> arguments) {
   add_components(root, invocation);
   add_pagerank(root, invocation);
   add_stats(root, invocation);
+  add_compare(root, invocation);
   if (arguments.empty()) arguments.emplace_back("--help");
   try {
     std::ranges::reverse(arguments);  // as CLI11 wants them

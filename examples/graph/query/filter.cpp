@@ -48,15 +48,9 @@ Value value_of(const Graph& graph, TermId term) {
 bool compare(const Value& left, Comparison comparison, const Value& right) {
   const auto result =
       left.kind == right.kind ? order(left, right) : std::partial_ordering::unordered;
-  switch (comparison) {
-    case Comparison::equal: return result == 0;
-    case Comparison::not_equal: return result != 0;
-    case Comparison::less: return result < 0;
-    case Comparison::less_equal: return left.kind != Value::Kind::other && result <= 0;
-    case Comparison::greater: return result > 0;
-    case Comparison::greater_equal: return left.kind != Value::Kind::other && result >= 0;
-  }
-  return false;
+  const bool or_equal =
+      comparison == Comparison::less_equal || comparison == Comparison::greater_equal;
+  return satisfies(result, comparison) && !(or_equal && left.kind == Value::Kind::other);
 }
 
 PreparedFilter PreparedFilter::from(const Filter& filter) {

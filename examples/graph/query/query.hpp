@@ -8,6 +8,8 @@
 #include <variant>
 #include <vector>
 
+#include "query/comparison.hpp"
+
 namespace godwit::graph {
 
 inline constexpr std::size_t kMaxPatterns = 8;
@@ -28,7 +30,6 @@ struct Pattern {
   QueryTerm object;
 };
 
-enum class Comparison : std::uint8_t { equal, not_equal, less, less_equal, greater, greater_equal };
 [[nodiscard]] std::string_view to_string(Comparison comparison) noexcept;
 
 // Holds if the comparison does; a query's filters must all hold.

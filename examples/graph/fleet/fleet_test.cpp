@@ -1,0 +1,194 @@
+// A graph in a fleet: every answer, found in every way, is that of the reference.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "fleet/query.hpp"
+#include "fleet/walks.hpp"
+#include "fleet/whole_graph.hpp"
+#include "generate/rmat.hpp"
+#include "generate/university.hpp"
+#include "query/named_queries.hpp"
+#include "query/parser.hpp"
+#include "test_graphs.hpp"
+
+namespace godwit::graph {
+namespace {
+
+Bundle code() {
+  auto bundle = Bundle::open(GRAPH_CODE);
+  if (!bundle) ADD_FAILURE() << bundle.error().message;
+  return *bundle;
+}
+
+template <class T>
+T good(Result<T> result) {
+  if (!result) ADD_FAILURE() << result.error().message;
+  return *std::move(result);
+}
+
+Graph universities(std::uint32_t count) {
+  GraphBuilder builder;
+  EXPECT_TRUE(generate_universities({.universities = count}, builder));
+  return std::move(builder).finish();
+}
+
+Graph rmat(std::uint32_t scale) {
+  GraphBuilder builder;
+  EXPECT_TRUE(generate_rmat({.scale = scale}, builder));
+  return std::move(builder).finish();
+}
+
+class FleetGraphs : public testing::TestWithParam<LocalTransport> {
+ protected:
+  void expect_answers(const FleetGraph& where, const Graph& graph, std::string_view text) {
+    const Query query = good(parse_query(text));
+    const Plan plan = make_plan(graph, query);
+    Table expected = good(evaluate(graph, query, plan)).table;
+    Table travelled = good(query_by_travel(where, graph, query, plan));
+    Table pulled = good(query_by_pull(where, graph, query, plan));
+    expected.sort();
+    travelled.sort();
+    pulled.sort();
+    EXPECT_EQ(travelled, expected) << text << "\n" << travelled.rows() << " " << expected.rows();
+    EXPECT_EQ(pulled, expected) << text << "\n" << pulled.rows() << " " << expected.rows();
+  }
+  void expect_named_queries(std::uint32_t count) {
+    const Graph graph = universities(count);
+    FleetGraph where = good(FleetGraph::load(fleet_, code(), graph));
+    for (const NamedQuery& query : named_queries()) expect_answers(where, graph, query.text);
+    EXPECT_TRUE(where.drop());
+  }
+
+  void expect_walks(const Graph& graph, std::span<const Walk> walks, std::uint32_t max_hops) {
+    FleetGraph where = good(FleetGraph::load(fleet_, code(), graph));
+    {
+      Walker walker = good(Walker::create(where));
+      for (const Walk& walk : walks) {
+        const TermId start = target_of(graph.out().edges[graph.triples() / 2]);
+        const BreadthFirst expected = breadth_first(graph, start, walk, max_hops);
+        const Neighbourhood near = k_hop(graph, start, walk, max_hops);
+        for (const BreadthFirst& found :
+             {good(walker.breadth_first(start, walk, max_hops)),
+              good(breadth_first_by_pull(where, start, walk, max_hops))}) {
+          EXPECT_EQ(found.distances, expected.distances);
+          EXPECT_EQ(found.levels, expected.levels);
+          EXPECT_EQ(found.reached, expected.reached);
+          EXPECT_EQ(found.edges, expected.edges);
+          EXPECT_EQ(vertices_of(found), near.vertices);
+        }
+      }
+    }
+    EXPECT_TRUE(where.drop());
+  }
+
+  void expect_whole(const Graph& graph, TermId label) {
+    FleetGraph where = good(FleetGraph::load(fleet_, code(), graph));
+    const Components expected = connected_components(graph, label);
+    for (const Components& found :
+         {good(components_by_travel(where, label)), good(components_by_pull(where, label))}) {
+      EXPECT_EQ(found.smallest, expected.smallest);
+      EXPECT_EQ(found.vertices, expected.vertices);
+      EXPECT_EQ(found.components, expected.components);
+      EXPECT_EQ(found.largest, expected.largest);
+    }
+    const PageRankOptions options{.max_iterations = 10, .label = label};
+    const PageRank ranked = page_rank(graph, options);
+    for (const PageRank& found :
+         {good(page_rank_by_travel(where, options)), good(page_rank_by_pull(where, options))}) {
+      EXPECT_EQ(found.vertices, ranked.vertices);
+      EXPECT_EQ(found.iterations, ranked.iterations);
+      ASSERT_EQ(found.ranks.size(), ranked.ranks.size());
+      for (std::size_t v = 0; v < ranked.ranks.size(); ++v) {
+        ASSERT_NEAR(found.ranks[v], ranked.ranks[v], 1e-12) << v;
+      }
+    }
+    EXPECT_TRUE(where.drop());
+  }
+
+  Fleet fleet_ = good(Fleet::local(4, {.transport = GetParam()}));
+};
+
+TEST_P(FleetGraphs, AnswerTheNamedQueriesLikeTheReference) {
+  expect_named_queries(1);
+}
+
+TEST_P(FleetGraphs, AnswerOddQueriesLikeTheReference) {
+  Random random(7);
+  const Graph graph = random_graph(random, 40, 200);
+  FleetGraph where = good(FleetGraph::load(fleet_, code(), graph));
+  for (const char* text : {
+           "SELECT * { ?s ?p ?o }",
+           "SELECT ?s { ?s <p:0> ?s }",
+           "SELECT * { ?a <p:0> ?b . ?b <p:1> ?c . ?c <p:2> ?d . ?d <p:0> ?e . ?e <p:1> ?a }",
+           "SELECT DISTINCT ?p { <x:1> ?p ?o }",
+           "SELECT * { ?a <p:0> ?n . ?b <p:1> ?m FILTER(?n < ?m && ?n != 2) }",
+           "SELECT * { <x:1> <p:0> ?a . <x:2> <p:1> ?b FILTER(?a != ?b) }",
+           "SELECT * { ?a <p:0> ?b . ?a <p:1> ?c FILTER(?b != <x:3> && ?c >= 1) }",
+           "SELECT * { ?a <p:0> ?b FILTER(?b = <x:nowhere>) }",
+           "SELECT ?a { ?a <p:0> <x:nowhere> }",
+           "SELECT * { ?a ?p ?b . ?p ?q ?c }",
+       }) {
+    expect_answers(where, graph, text);
+  }
+  EXPECT_TRUE(where.drop());
+}
+
+constexpr Walk kWalks[] = {
+    {kNoTerm, Direction::out}, {kNoTerm, Direction::in}, {kNoTerm, Direction::both}};
+
+TEST_P(FleetGraphs, SearchAnRmatGraphLikeTheReference) {
+  expect_walks(rmat(14), kWalks, kUnreached);
+}
+
+TEST_P(FleetGraphs, FindComponentsAndRanksLikeTheReference) {
+  expect_whole(rmat(14), kNoTerm);
+  Random random(5);
+  const Graph graph = random_graph(random, 60, 50);
+  expect_whole(graph, kNoTerm);
+  expect_whole(graph, graph.labels()[0].label);
+}
+
+TEST_P(FleetGraphs, FindNeighbourhoodsLikeTheReference) {
+  Random random(3);
+  const Graph graph = random_graph(random, 200, 400);
+  std::vector<Walk> walks(std::begin(kWalks), std::end(kWalks));
+  for (const LabelStatistics& label : graph.labels()) {
+    walks.push_back({label.label, Direction::both});
+  }
+  for (const std::uint32_t hops : {0U, 1U, 3U}) expect_walks(graph, walks, hops);
+}
+
+TEST_P(FleetGraphs, LongAnswersForTenUniversitiesAreTheReferences) {
+  expect_named_queries(10);
+}
+
+TEST_P(FleetGraphs, LongSearchOfALargeRmatGraphIsTheReferences) {
+  const Graph graph = rmat(18);
+  expect_walks(graph, kWalks, kUnreached);
+  expect_whole(graph, kNoTerm);
+}
+
+TEST_P(FleetGraphs, AreFoundAgainByTheirNameAndOnlyByTheirOwnFile) {
+  const Graph graph = graph_from("<x:a> <x:p> <x:b> .\n<x:b> <x:p> <x:c> .\n");
+  FleetGraph where = good(FleetGraph::load(fleet_, code(), graph, {.name = "small"}));
+  const FleetGraph again = good(FleetGraph::attach(fleet_, code(), graph, "small"));
+  expect_answers(again, graph, "SELECT * { ?x <x:p> ?y . ?y <x:p> ?z }");
+  const auto other =
+      FleetGraph::attach(fleet_, code(), graph_from("<x:a> <x:p> <x:b> .\n"), "small");
+  ASSERT_FALSE(other);
+  EXPECT_NE(other.error().message.find("load the file first"), std::string::npos);
+  const auto twice = FleetGraph::load(fleet_, code(), graph, {.name = "small"});
+  ASSERT_FALSE(twice);
+  EXPECT_EQ(twice.error().code, ErrorCode::already_exists);
+  EXPECT_TRUE(where.drop());
+}
+
+INSTANTIATE_TEST_SUITE_P(Over, FleetGraphs,
+                         testing::Values(LocalTransport::shm, LocalTransport::tcp),
+                         [](const auto& parameter) {
+                           return parameter.param == LocalTransport::shm ? "shm" : "tcp";
+                         });
+
+}  // namespace
+}  // namespace godwit::graph

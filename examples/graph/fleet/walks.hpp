@@ -1,0 +1,39 @@
+// Breadth-first walks over a graph in a fleet, in two ways; both give what breadth_first() gives
+// (algorithms/traversal.hpp).
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "algorithms/traversal.hpp"
+#include "fleet/fleet_graph.hpp"
+#include "fleet/scratch.hpp"
+
+namespace godwit::graph {
+
+// Walks of travelling code: the nodes note in a region of 8 bytes a vertex what has been reached.
+// The graph outlives it. One thread, one walk at a time.
+class Walker {
+ public:
+  static Result<Walker> create(const FleetGraph& where);
+  Result<BreadthFirst> breadth_first(TermId start, const Walk& walk,
+                                     std::uint32_t max_hops = kUnreached);
+
+ private:
+  Walker(const FleetGraph& where, Scratch<std::uint64_t> marks)
+      : where_(&where), marks_(std::move(marks)) {}
+  Result<BreadthFirst> collect(const WalkRef& ref, BreadthFirst result) const;
+
+  const FleetGraph* where_;
+  Scratch<std::uint64_t> marks_;
+  std::uint32_t run_ = 0;
+};
+
+Result<BreadthFirst> breadth_first_by_pull(const FleetGraph& where, TermId start, const Walk& walk,
+                                           std::uint32_t max_hops = kUnreached);
+
+// The vertices of a walk in the order of k_hop().
+[[nodiscard]] std::vector<TermId> vertices_of(const BreadthFirst& walk);
+
+}  // namespace godwit::graph
