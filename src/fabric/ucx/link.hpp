@@ -30,7 +30,8 @@ enum class LinkState : std::uint8_t {
 struct Link final : ControlEvents {
   LinkId id;
   LinkState state = LinkState::handshake;
-  std::uint64_t token = 0;  // 0: not in the token table yet
+  std::uint64_t token = 0;       // of what arrives; 0: not in the token table yet
+  std::uint64_t peer_token = 0;  // of what is sent; the same unless the peer is this process
   Endpoint endpoint;
   std::unique_ptr<LinkSetup> setup;  // client, during the handshake
   std::unique_ptr<ControlSocket> socket;

@@ -117,7 +117,15 @@ Status UcxTransport::wire(Link& link, const Established& established) {
   }
   GODWIT_TRY(link.endpoint, Endpoint::create(*worker_, payload.substr(kPayloadTag.size()),
                                              &UcxTransport::on_endpoint_error, this));
-  if (!links_.set_token(link, established.link_token)) {
+  link.peer_token = established.link_token;
+  std::uint64_t own_token = established.link_token;
+  // Both ends of a link with oneself are in one table: each needs a token of its own.
+  const Hello& self = options_.self;
+  if (established.peer.node == self.node && established.peer.epoch == self.epoch) {
+    std::uint64_t& other = link.accepted ? own_token : link.peer_token;
+    other = ~other;
+  }
+  if (!links_.set_token(link, own_token)) {
     return fail(ErrorCode::handshake_failed, "two links got the same token; connect again");
   }
   link.peer = established.peer;

@@ -73,7 +73,7 @@ SendCell* UcxTransport::prepare(Link& link, const wire::Header& header) {
   cell->link = link.id;
   cell->borrowed = false;
   cell->header = header;
-  cell->header.link_token = link.token;
+  cell->header.link_token = link.peer_token;
   return cell;
 }
 

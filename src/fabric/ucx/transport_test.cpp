@@ -19,6 +19,26 @@ TEST(UcxTransport, BothSidesLearnWhoTheOtherIs) {
   EXPECT_EQ(pair.server.ups.at(pair.server_link).node, pair.client.self.node);
 }
 
+// A node may be its own peer: mobile code calls whatever node a thing is on.
+TEST(UcxTransport, AProcessCanHaveALinkWithItself) {
+  TestPeer self;
+  const LinkId out = self.connect(self.listen());
+  ASSERT_TRUE(pump({&self}, [&] { return self.ups.size() == 2; }));
+  const std::string large = pattern(1'000'000);
+  ASSERT_NE(self.send(out, {.id = 1}, "there"), Sent::down);
+  ASSERT_NE(self.send(out, {.id = 2}, "and there"), Sent::down);
+  ASSERT_NE(self.send(out, {.id = 3}, large), Sent::down);
+  ASSERT_TRUE(pump({&self}, [&] { return self.received.size() == 3; }));
+  const LinkId in = self.received.front().link;
+  EXPECT_NE(in, out);
+  ASSERT_NE(self.send(in, {.id = 4}, "and back"), Sent::down);
+  ASSERT_TRUE(pump({&self}, [&] { return self.received.size() == 4; }));
+  EXPECT_EQ(self.received.back().link, out);
+  EXPECT_EQ(text_of(self.received.back().body.view()), "and back");
+  self.transport->close(out);
+  EXPECT_TRUE(pump({&self}, [&] { return self.downs.size() == 2; }));
+}
+
 TEST(UcxTransport, MessagesOfEverySizeArriveIntact) {
   TestPair pair;
   std::vector<std::string> bodies;
