@@ -204,7 +204,8 @@ Result<Table> run_chase(const Settings& settings, floors::ForkServer& floors) {
   table.notes.push_back(
       "A row's times are those of whole chases; the ratio is of rates of chases, and more is "
       "better. A get for each step asks the element's home and waits; with 64 in flight, 64 chases "
-      "take turns. All nodes and the client share the cores of this machine.");
+      "take turns; chase_many makes all of a row's at once, and each takes as long as all of them. "
+      "All nodes and the client share the cores of this machine.");
   return table;
 }
 
