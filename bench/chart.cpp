@@ -132,6 +132,7 @@ class Panel {
                          "\n",
                          x, y, colour);
     }
+    if (path.empty()) return {};
     out += fmt::format(R"(<path d="{}" stroke="{}" stroke-width="2" fill="none"/>)"
                        "\n",
                        path, colour);

@@ -25,6 +25,7 @@ struct Request {
   Extent extent = Extent::usual;
   unsigned log2_elements = 26;
   std::size_t rounds = 3;
+  std::int64_t spin_us = 50;  // of nodes and client, the default of both
   std::string json_file;
   std::string svg_file;
   std::string transport;           // only this one
@@ -74,9 +75,12 @@ Result<Line> measure(const Course& course, const Point& point, const Request& re
   return line;
 }
 
-Result<std::unique_ptr<Course>> make_course(const Point& point, const floors::ChaseList& list) {
+Result<std::unique_ptr<Course>> make_course(const Request& request, const Point& point,
+                                            const floors::ChaseList& list) {
   LocalOptions options;
   options.transport = point.transport;
+  options.node_arguments = {fmt::format("--spin-us={}", request.spin_us)};
+  options.client.spin_us = request.spin_us;
   GODWIT_TRY(Fleet fleet, Fleet::local(point.nodes, options));
   return Course::create(std::move(fleet), list.next());
 }
@@ -97,7 +101,7 @@ Result<std::vector<Line>> measure_all(const Request& request, floors::ForkServer
     if (!is_wanted(request, point)) continue;
     if (point.nodes != fleet.nodes || point.transport != fleet.transport) {
       course.reset();  // its cores first
-      GODWIT_TRY(course, make_course(point, list));
+      GODWIT_TRY(course, make_course(request, point, list));
       fleet = point;
     }
     GODWIT_TRY(const Line line, measure(*course, point, request, floors));
@@ -162,6 +166,9 @@ int run_main(int argc, char** argv) {
                        ->check(CLI::Range(10U, 30U))
                        ->capture_default_str();
   app.add_option("--rounds", request.rounds, "of each point")->check(CLI::Range(1, 25));
+  app.add_option("--spin-us", request.spin_us, "how long nodes and client poll before they sleep")
+      ->check(CLI::Range(0, 1'000'000))
+      ->capture_default_str();
   app.add_option("--transport", request.transport, "only this one")
       ->check(CLI::IsMember({"shm", "tcp"}));
   app.add_option("--nodes", request.nodes, "only these numbers of nodes");

@@ -84,7 +84,7 @@ std::vector<Series> series_of(std::span<const Line> lines, const Wanted& wanted,
       if (us && wanted(line.point)) series.points.emplace_back(x(line.point), *us);
     }
     std::sort(series.points.begin(), series.points.end());
-    if (!series.points.empty()) all.push_back(std::move(series));
+    all.push_back(std::move(series));  // also an empty one: it keeps the colours
   }
   return all;
 }

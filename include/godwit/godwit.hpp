@@ -3,6 +3,7 @@
 
 #include "godwit/bundle.hpp"
 #include "godwit/error.hpp"
+#include "godwit/explain.hpp"
 #include "godwit/fleet.hpp"
 #include "godwit/function.hpp"
 #include "godwit/future.hpp"
