@@ -64,7 +64,11 @@ double spread_ranks(Here& here, RankRef ref, std::uint32_t shard) {
   }
   std::vector<Pending<void>> calls;
   for (std::uint32_t to = 0; to < shards && to < out.vertices(); ++to) {
-    calls.push_back(here.call<take_sums>(out.owner(to), ref, shard, sums[to]));
+    if (out.owns(to)) {
+      std::ranges::copy(sums[to], row_of(inbox, shards, shard).begin());
+    } else {
+      calls.push_back(here.call<take_sums>(out.owner(to), ref, shard, sums[to]));
+    }
   }
   join(std::span(calls));
   return stranded;
