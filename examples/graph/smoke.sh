@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The tutorial of docs/graph.md, as far as one process goes: smoke.sh PATH_OF_GRAPH
+# The tutorial of docs/graph.md, as far as no fleet has to be started by hand: smoke.sh PATH_OF_GRAPH
 set -euo pipefail
 graph=$1
 folder=$(mktemp -d)
@@ -21,3 +21,4 @@ done
 "$graph" bfs r12.graph urn:rmat:0
 "$graph" components r12.graph
 "$graph" stats r12.graph
+"$graph" compare u1.graph --rounds 1

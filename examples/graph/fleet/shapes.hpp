@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-#include "../data/edge.hpp"
+#include "data/edge.hpp"
 #include "godwit/struct.hpp"
 #include "godwit/types.hpp"
 
@@ -82,7 +82,7 @@ GODWIT_STRUCT(Condition, step, comparison, left, right);
 struct Journey {
   GraphRef graph = {};
   std::uint32_t variables = 0;
-  std::uint32_t splits_left = 0;  // how often the call may still become several
+  std::uint32_t splits_left = 0;  // how often a call may still become several
 };
 GODWIT_STRUCT(Journey, graph, variables, splits_left);
 

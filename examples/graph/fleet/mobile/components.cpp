@@ -2,7 +2,7 @@
 // as that is news to anybody.
 #include <vector>
 
-#include "local_graph.hpp"
+#include "fleet/mobile/local_graph.hpp"
 
 namespace godwit::graph {
 namespace {

@@ -9,7 +9,7 @@
 #include <limits>
 #include <span>
 
-#include "../shapes.hpp"
+#include "fleet/shapes.hpp"
 
 namespace godwit::graph {
 

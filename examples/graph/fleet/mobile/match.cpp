@@ -5,8 +5,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "../../query/comparison.hpp"
-#include "local_graph.hpp"
+#include "fleet/mobile/local_graph.hpp"
+#include "query/comparison.hpp"
 
 namespace godwit::graph {
 namespace {
@@ -16,6 +16,9 @@ using Rows = std::vector<TermId>;
 constexpr std::size_t kMaxVariables = 24;
 // Cells that one stay may produce, 256 MB: a query that multiplies without end stops here.
 constexpr std::size_t kMaxCells = std::size_t{1} << 26U;
+
+// From so many rows on, several nodes at work at the same time are worth the waiting for them.
+constexpr std::size_t kWorthSplitting = 2048;
 
 struct Order {
   std::span<const TravelStep> steps;
@@ -49,10 +52,21 @@ class Stay {
     }
   }
 
+  [[nodiscard]] bool goes_in_turn(std::uint32_t splits_left) const {
+    if (elsewhere.size() == 1) return true;
+    return !scans_elsewhere && (splits_left == 0 || rows_elsewhere < kWorthSplitting);
+  }
+  // In a ring of ids, so that a round of all nodes takes every row at least one step further.
+  [[nodiscard]] Node next_after(Node self) const {
+    const auto next = elsewhere.upper_bound(self.id);
+    return {next == elsewhere.end() ? elsewhere.begin()->first : next->first};
+  }
+
   // Finished: only the wanted variables, row after row.
   Rows done;
   // For other nodes: rows to go on with.
   std::map<std::uint64_t, Rows> elsewhere;
+  std::size_t rows_elsewhere = 0;
   bool scans_elsewhere = false;  // some of those are bound to the node they are for
 
  private:
@@ -147,6 +161,7 @@ class Stay {
   void leave(std::uint32_t step, Node owner) {
     if (!owner) throw std::runtime_error("a shard of the graph is lost; load the graph again");
     Rows& rows = elsewhere[owner.id];
+    ++rows_elsewhere;
     rows.push_back(step);
     rows.insert(rows.end(), bindings_, bindings_ + variables_);
     count_cells(variables_ + 1);
@@ -167,21 +182,21 @@ class Stay {
 
 }  // namespace
 
-// If all that is left to do lies on one node, the call itself moves there. If on several, it
-// becomes several, whose rows it waits for; one that has split often enough visits them in turn.
+// Few rows visit their owners in turn: the call itself moves on with all that is left, and whoever
+// is last answers. Many become several calls, whose rows this one waits for.
 Next<Rows> match(Here& here, Journey journey, std::span<const TravelStep> steps,
                  std::span<const Condition> conditions, std::span<const std::uint32_t> wanted,
                  std::span<const TermId> finished, std::span<const TermId> rows) {
   Stay stay(here, journey, {steps, conditions, wanted});
   stay.done.assign(finished.begin(), finished.end());
   stay.take(rows);
-  const bool in_turn = journey.splits_left == 0 && !stay.scans_elsewhere;
-  if (!stay.elsewhere.empty() && (stay.elsewhere.size() == 1 || in_turn) && here.hops_left() > 0) {
+  if (stay.elsewhere.empty()) return std::move(stay.done);
+  if (here.hops_left() > 0 && stay.goes_in_turn(journey.splits_left)) {
     Rows left;
     for (const auto& [owner, part] : stay.elsewhere) {
       left.insert(left.end(), part.begin(), part.end());
     }
-    const Node next{stay.elsewhere.begin()->first};
+    const Node next = stay.next_after(here.self());
     return here.continue_at<match>(next, journey, steps, conditions, wanted, stay.done, left);
   }
   if (journey.splits_left > 0) --journey.splits_left;

@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "local_graph.hpp"
+#include "fleet/mobile/local_graph.hpp"
 
 namespace godwit::graph {
 namespace {

@@ -2,7 +2,7 @@
 // level, and tells the owners of what it met.
 #include <vector>
 
-#include "local_graph.hpp"
+#include "fleet/mobile/local_graph.hpp"
 
 namespace godwit::graph {
 namespace {
