@@ -140,7 +140,7 @@ void Gossip::heat(std::uint64_t key) {
 void Gossip::push_now() {
   if (push_armed_) scheduler_.cancel(push_timer_);
   push_armed_ = false;
-  if (started_) push();
+  if (started_ && !hot_.empty()) push();
 }
 
 void Gossip::push() {

@@ -242,6 +242,15 @@ TEST_F(FleetCalls, NamesAreSharedWithTheFleet) {
   EXPECT_EQ(fleet_->find_name("graf").error().code, ErrorCode::not_found);
 }
 
+TEST_F(FleetCalls, ANameOutlivesTheClientThatWroteIt) {
+  {
+    auto writer = Fleet::join(fleet_->describe().at(0).addresses.at(0));
+    ASSERT_TRUE(writer) << writer.error().message;
+    ASSERT_TRUE(writer->put_name("last words", "here"));
+  }
+  EXPECT_TRUE(eventually([&] { return fleet_->find_name("last words").value_or("") == "here"; }));
+}
+
 TEST_F(FleetCalls, AnUnknownNodeIsNamedWithThoseThereAre) {
   const auto found = fleet_->find("n7");
   ASSERT_FALSE(found);

@@ -150,10 +150,8 @@ Status Runtime::wait_until_joined(std::chrono::nanoseconds at_most) {
 void Runtime::stop() {
   if (std::exchange(stopped_, true) || reactor_ == nullptr || engine_ == nullptr) return;
   run_as_owner([this] {
-    if (!addresses_.empty()) {
-      directory_->leave();
-      directory_->gossip().push_now();
-    }
+    if (!addresses_.empty()) directory_->leave();
+    directory_->gossip().push_now();  // a client may have written names a moment ago
     status_queries_.reset();
     region_service_.reset();
     engine_->shut_down();
