@@ -276,7 +276,7 @@ void Reactor::progress() {
 
 // Polls until nothing has happened for spin_us, or somebody else wants to.
 void Reactor::keep_polling() {
-  Idleness idleness(options_.spin_us, options_.yield_after);
+  Idleness idleness(options_.spin_us, courtesy_);
   while (!stopping_.load(std::memory_order_relaxed) &&
          visitors_at_door_.load(std::memory_order_relaxed) == 0) {
     if (poll_once() != 0) {

@@ -29,6 +29,7 @@
 #include "base/scheduler.hpp"
 #include "base/task.hpp"
 #include "fabric/fd.hpp"
+#include "fabric/idleness.hpp"
 #include "fabric/offload_pool.hpp"
 #include "fabric/ownership.hpp"
 #include "fabric/timers.hpp"
@@ -44,10 +45,9 @@ namespace godwit::fabric {
 class Reactor final : public Scheduler {
  public:
   struct Options {
-    std::string name = "godwit";     // of its threads, for debuggers
-    std::int64_t spin_us = 50;       // polls on for so long after the last event, then sleeps
-    std::uint32_t yield_after = 64;  // idle polls before giving the core to others between polls
-    std::int64_t patrol_us = 500;    // see above
+    std::string name = "godwit";   // of its threads, for debuggers
+    std::int64_t spin_us = 50;     // polls on for so long after the last event, then sleeps
+    std::int64_t patrol_us = 500;  // see above
     std::size_t offload_threads = 2;
   };
   [[nodiscard]] static Result<std::unique_ptr<Reactor>> create(Options options);
@@ -138,6 +138,7 @@ class Reactor final : public Scheduler {
   alignas(64) std::vector<Transport*> transports_;
   Timers timers_;
   std::uint32_t polls_ = 0;
+  Courtesy courtesy_;
   bool look_at_fds_ = false;
   Time fds_seen_at_;
   Duration fd_interval_{0};

@@ -143,7 +143,7 @@ bool Reactor::wait(Waiter& waiter, Time deadline) {
 // The owner polls. True: the waiter is done or its time is up; false: nothing has happened for a
 // while, better sleep.
 bool Reactor::drive(Waiter& waiter, Time deadline) {
-  Idleness idleness(options_.spin_us, options_.yield_after);
+  Idleness idleness(options_.spin_us, courtesy_);
   while (true) {
     visitor_polls_.store(visitor_polls_.load(std::memory_order_relaxed) + 1,
                          std::memory_order_relaxed);
@@ -197,7 +197,8 @@ void Reactor::sleep_on(Waiter& waiter, Time deadline) {
 // Somebody else owns the reactor and will probably complete the waiter on the way; the progress
 // thread makes way.
 void Reactor::linger(Waiter& waiter, Time deadline) {
-  Idleness idleness(options_.spin_us, options_.yield_after);
+  Courtesy courtesy;  // not the owner's
+  Idleness idleness(options_.spin_us, courtesy);
   bool tired = false;
   visitors_at_door_.fetch_add(1, std::memory_order_relaxed);
   while (!tired && ownership_.is_occupied() && !waiter.done())
