@@ -66,6 +66,7 @@ set(GODWIT_CORE_LAYERS base trace trust wire fabric code fleet call region)
 if(GODWIT_BUILD_TESTS AND NOT TARGET core_tests)
   add_custom_target(core_tests)
   add_custom_target(one_thread_tests)
+  add_custom_target(fleet_tests)  # those with the label "fleet": whole fleets of processes
 endif()
 
 # Tells ThreadSanitizer, in every program of ours that it watches, what it cannot see of UCX.
@@ -101,6 +102,9 @@ function(godwit_test)
     endif()
     add_dependencies(${group}_tests ${TEST_NAME}_test)
     list(APPEND TEST_PROPERTIES LABELS ${group})
+  endif()
+  if("fleet" IN_LIST TEST_PROPERTIES)
+    add_dependencies(fleet_tests ${TEST_NAME}_test)
   endif()
   include(GoogleTest)
   gtest_discover_tests(${TEST_NAME}_test

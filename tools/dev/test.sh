@@ -65,7 +65,7 @@ stage_sanitizer() {
   [[ $1 == asan ]] && preset=dev
   # Whole fleets under a sanitizer take their time.
   ((${#EXCLUDE_LONG[@]} > 0)) ||
-    targets+=(node_test one_thread_tests) labels='^(core|fleet|one_thread)$'
+    targets+=(fleet_tests one_thread_tests) labels='^(core|fleet|one_thread)$'
   export_sanitizer_options
   build_preset "$preset" "${targets[@]}"
   run_counted "$preset" "$1" -L "$labels" -E "$LONG_TESTS" "${FILTER[@]}"
