@@ -16,7 +16,7 @@ Note::Note(std::string_view region, const char* verb, std::uint64_t first_index,
       count(elements),
       shard(on_shard),
       name_size(static_cast<std::uint32_t>(std::min(region.size(), name.size()))) {
-  std::memcpy(name.data(), region.data(), name_size);
+  std::copy_n(region.begin(), name_size, name.begin());
 }
 
 void annotate(detail::CallHandle& call, const Note& note) noexcept {
