@@ -8,23 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "node/fleet_for_test.hpp"
+#include "node/region_for_test.hpp"
 
 namespace godwit::node {
-
-template <class T>
-Region<T> make_region(Fleet& fleet, std::string_view name, const RegionOptions& options) {
-  auto region = Region<T>::create(fleet, name, options);
-  if (!region) ADD_FAILURE() << region.error().message;
-  return *std::move(region);
-}
-
-template <class R>
-Failure failure_of(const Outcome<R>& outcome) {
-  if (!outcome) return outcome.error();
-  ADD_FAILURE() << "it went well";
-  return {};
-}
 
 inline void expect_names(const Failure& failure, std::string_view text) {
   EXPECT_NE(failure.message.find(text), std::string::npos) << to_string(failure);

@@ -12,7 +12,7 @@ class EveryShard : public testing::TestWithParam<LocalTransport> {
 };
 
 TEST_P(EveryShard, AFunctionRunsAtEachHomeAndTheOutcomesComeInOrder) {
-  auto region = make<std::uint64_t>(fleet_, "words", {.elements = 9});
+  auto region = make_region<std::uint64_t>(fleet_, "words", {.elements = 9});
   ASSERT_TRUE(region.store(0, std::vector<std::uint64_t>{1, 2, 3, 40, 50, 60, 700, 800, 900}));
   const auto sum = bundle_.function<std::uint64_t(std::string_view)>("sum").value();
   const auto sums = ops::at_every_shard(region, sum, "words").get();
@@ -24,7 +24,7 @@ TEST_P(EveryShard, AFunctionRunsAtEachHomeAndTheOutcomesComeInOrder) {
 }
 
 TEST_P(EveryShard, AHomeThatDiedFailsAlone) {
-  auto region = make<std::uint64_t>(fleet_, "words", {.elements = 9});
+  auto region = make_region<std::uint64_t>(fleet_, "words", {.elements = 9});
   ASSERT_TRUE(region.store(0, std::vector<std::uint64_t>(9, 5)));
   const auto sum = bundle_.function<std::uint64_t(std::string_view)>("sum").value();
   ASSERT_TRUE(fleet_.kill(fleet_.find("n1").value()));
@@ -37,7 +37,8 @@ TEST_P(EveryShard, AHomeThatDiedFailsAlone) {
 
 TEST_P(EveryShard, MobileCodeMakesTheSearchesPartOfItsOwn) {
   const ListModel model(300);
-  auto list = make<ListNode>(fleet_, "list", {.elements = 300, .sharding = Sharding::cyclic()});
+  auto list =
+      make_region<ListNode>(fleet_, "list", {.elements = 300, .sharding = Sharding::cyclic()});
   ASSERT_TRUE(list.store(0, model.nodes));
   const auto find_for =
       bundle_.function<ops::Search(std::uint64_t, ops::Search)>("find_for").value();

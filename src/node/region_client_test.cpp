@@ -2,26 +2,12 @@
 #include <numeric>
 #include <thread>
 
-#include "node/fleet_for_test.hpp"
+#include "node/region_for_test.hpp"
 
 namespace godwit::node {
 namespace {
 
 using Words = Region<std::uint64_t>;
-
-template <class T>
-Region<T> make(Fleet& fleet, std::string_view name, const RegionOptions& options) {
-  auto region = Region<T>::create(fleet, name, options);
-  if (!region) ADD_FAILURE() << region.error().message;
-  return *std::move(region);
-}
-
-template <class R>
-Failure failure_of(const Outcome<R>& outcome) {
-  if (!outcome) return outcome.error();
-  ADD_FAILURE() << "it went well";
-  return {};
-}
 
 struct RGB {
   std::uint8_t r = 0;
@@ -40,8 +26,8 @@ TEST_P(RegionClient, WhatIsPutIsFoundUnderEveryMap) {
   int number = 0;
   for (const Sharding sharding :
        {Sharding::blocks(), Sharding::cyclic(), Sharding::cyclic(7), Sharding::hashed()}) {
-    auto region = make<std::uint64_t>(fleet_, "map" + std::to_string(number++),
-                                      {.elements = 100, .sharding = sharding});
+    auto region = make_region<std::uint64_t>(fleet_, "map" + std::to_string(number++),
+                                             {.elements = 100, .sharding = sharding});
     EXPECT_EQ(value_of(region.load(99)), 0U) << "memory is zeroed";
     for (std::uint64_t i = 0; i < 100; ++i) ASSERT_TRUE(region.store(i, i * i));
     for (std::uint64_t i = 0; i < 100; ++i) {
@@ -55,7 +41,7 @@ TEST_P(RegionClient, WhatIsPutIsFoundUnderEveryMap) {
 }
 
 TEST_P(RegionClient, AShardOfThisHostIsMappedAndOthersAreNot) {
-  auto region = make<std::uint64_t>(fleet_, "mapped", {.elements = 30});
+  auto region = make_region<std::uint64_t>(fleet_, "mapped", {.elements = 30});
   const RegionDescription description = region.describe();
   ASSERT_EQ(description.shards.size(), 3U);
   EXPECT_EQ(description.type, "u64");
@@ -67,7 +53,8 @@ TEST_P(RegionClient, AShardOfThisHostIsMappedAndOthersAreNot) {
 }
 
 TEST_P(RegionClient, ElementsOfOddSizesTravelToo) {
-  auto region = make<RGB>(fleet_, "colours", {.elements = 50, .sharding = Sharding::cyclic(4)});
+  auto region =
+      make_region<RGB>(fleet_, "colours", {.elements = 50, .sharding = Sharding::cyclic(4)});
   ASSERT_TRUE(region.store(17, RGB{1, 2, 3}));
   EXPECT_EQ(value_of(region.load(17)), (RGB{1, 2, 3}));
   EXPECT_EQ(value_of(region.through(Reach::message).get(17).get()), (RGB{1, 2, 3}));
@@ -79,7 +66,8 @@ TEST_P(RegionClient, ElementsOfOddSizesTravelToo) {
 
 TEST_P(RegionClient, RangesListsAndStridesArriveInOrder) {
   for (const Sharding sharding : {Sharding::blocks(), Sharding::cyclic(5), Sharding::hashed()}) {
-    auto region = make<std::uint32_t>(fleet_, "bulk", {.elements = 60'000, .sharding = sharding});
+    auto region =
+        make_region<std::uint32_t>(fleet_, "bulk", {.elements = 60'000, .sharding = sharding});
     std::vector<std::uint32_t> values(60'000);
     std::iota(values.begin(), values.end(), 1U);
     ASSERT_TRUE(region.put(0, values).get());
@@ -105,7 +93,7 @@ TEST_P(RegionClient, RangesListsAndStridesArriveInOrder) {
 }
 
 TEST_P(RegionClient, AtomicsOfManyThreadsLoseNothing) {
-  auto region = make<std::uint32_t>(fleet_, "counts", {.elements = 12});
+  auto region = make_region<std::uint32_t>(fleet_, "counts", {.elements = 12});
   constexpr std::uint32_t kEach = 300;
   {
     std::vector<std::jthread> threads;
@@ -130,7 +118,7 @@ TEST_P(RegionClient, AtomicsOfManyThreadsLoseNothing) {
 }
 
 TEST_P(RegionClient, AFenceWaitsForWhatWasBegun) {
-  auto region = make<std::uint64_t>(fleet_, "fenced", {.elements = 3000});
+  auto region = make_region<std::uint64_t>(fleet_, "fenced", {.elements = 3000});
   std::vector<Future<void>> puts;
   for (std::uint64_t i = 0; i < 3000; ++i) puts.push_back(region.put(i, i + 1));
   region.fence();
@@ -140,7 +128,7 @@ TEST_P(RegionClient, AFenceWaitsForWhatWasBegun) {
 }
 
 TEST_P(RegionClient, FailuresNameTheRegionAndTheElements) {
-  auto region = make<std::uint64_t>(fleet_, "small", {.elements = 10, .capacity = 20});
+  auto region = make_region<std::uint64_t>(fleet_, "small", {.elements = 10, .capacity = 20});
   for (const Failure& failure :
        {failure_of(region.load(10)), failure_of(region.put(10, 1).get()),
         failure_of(region.fetch_add(10, 1).get()), failure_of(region.get(10).get())}) {
@@ -172,7 +160,7 @@ TEST_P(RegionClient, FailuresNameTheRegionAndTheElements) {
 }
 
 TEST_P(RegionClient, ARegionGrowsUpToItsCapacity) {
-  auto region = make<std::uint64_t>(
+  auto region = make_region<std::uint64_t>(
       fleet_, "growing", {.elements = 10, .capacity = 1000, .sharding = Sharding::cyclic()});
   ASSERT_TRUE(region.store(9, 99));
   ASSERT_TRUE(region.grow(500));
@@ -191,12 +179,12 @@ TEST_P(RegionClient, ARegionBeyondANodesBudgetIsNotMadeAtAll) {
   ASSERT_FALSE(region);
   EXPECT_EQ(region.error().code, ErrorCode::resource_exhausted) << region.error().message;
   EXPECT_NE(region.error().message.find("huge"), std::string::npos) << region.error().message;
-  auto smaller = make<std::uint64_t>(fleet_, "huge", {.elements = 100});
+  auto smaller = make_region<std::uint64_t>(fleet_, "huge", {.elements = 100});
   EXPECT_TRUE(smaller.store(1, 1));
 }
 
 TEST_P(RegionClient, ASealedRegionIsReadOnly) {
-  auto region = make<std::uint64_t>(fleet_, "sealed", {.elements = 10});
+  auto region = make_region<std::uint64_t>(fleet_, "sealed", {.elements = 10});
   ASSERT_TRUE(region.store(3, 4));
   ASSERT_TRUE(region.seal());
   EXPECT_TRUE(region.describe().sealed);
@@ -209,7 +197,7 @@ TEST_P(RegionClient, ASealedRegionIsReadOnly) {
 }
 
 TEST_P(RegionClient, ADroppedRegionIsGoneOnEveryPath) {
-  auto region = make<std::uint64_t>(fleet_, "dropped", {.elements = 10});
+  auto region = make_region<std::uint64_t>(fleet_, "dropped", {.elements = 10});
   ASSERT_TRUE(region.store(3, 4));
   ASSERT_TRUE(region.drop());
   for (const Reach reach : {Reach::automatic, Reach::message}) {
@@ -219,12 +207,12 @@ TEST_P(RegionClient, ADroppedRegionIsGoneOnEveryPath) {
   }
   EXPECT_FALSE(region.store(3, 5));
   EXPECT_FALSE(Words::attach(fleet_, "dropped"));
-  auto again = make<std::uint64_t>(fleet_, "dropped", {.elements = 10});
+  auto again = make_region<std::uint64_t>(fleet_, "dropped", {.elements = 10});
   EXPECT_EQ(value_of(again.load(3)), 0U);
 }
 
 TEST_P(RegionClient, AnotherClientAttachesAndSeesTheSame) {
-  auto region = make<std::uint64_t>(fleet_, "shared", {.elements = 10});
+  auto region = make_region<std::uint64_t>(fleet_, "shared", {.elements = 10});
   ASSERT_TRUE(region.store(3, 4));
   auto other = Fleet::join(fleet_.describe().at(0).addresses.at(0));
   ASSERT_TRUE(other) << other.error().message;
@@ -237,8 +225,8 @@ TEST_P(RegionClient, AnotherClientAttachesAndSeesTheSame) {
 
 TEST_P(RegionClient, AChaseComesToTheSameEndByEveryMechanism) {
   constexpr std::uint64_t kElements = 3000;
-  auto list =
-      make<std::uint64_t>(fleet_, "list", {.elements = kElements, .sharding = Sharding::hashed()});
+  auto list = make_region<std::uint64_t>(fleet_, "list",
+                                         {.elements = kElements, .sharding = Sharding::hashed()});
   std::vector<std::uint64_t> next(kElements);
   for (std::uint64_t i = 0; i < kElements; ++i) next[i] = (i * 7 + 11) % kElements;
   ASSERT_TRUE(list.store(0, next));
@@ -258,13 +246,13 @@ TEST_P(RegionClient, AChaseComesToTheSameEndByEveryMechanism) {
 }
 
 TEST_P(RegionClient, AChaseOfManyStepsOnOneNodeLetsOthersHaveTheirTurn) {
-  auto ring = make<std::uint64_t>(fleet_, "ring", {.elements = 3});
+  auto ring = make_region<std::uint64_t>(fleet_, "ring", {.elements = 3});
   ASSERT_TRUE(ring.store(0, std::vector<std::uint64_t>{0, 1, 2}));
   EXPECT_EQ(value_of(ops::chase(ring, 1, 100'000, ops::Mechanism::code).get()), 1U);
 }
 
 TEST_P(RegionClient, AChaseThatLeavesTheRegionSaysSo) {
-  auto list = make<std::uint64_t>(fleet_, "broken", {.elements = 9});
+  auto list = make_region<std::uint64_t>(fleet_, "broken", {.elements = 9});
   ASSERT_TRUE(list.store(0, 8));
   ASSERT_TRUE(list.store(8, 900));
   for (const auto mechanism : {ops::Mechanism::code, ops::Mechanism::get}) {

@@ -7,6 +7,7 @@
 #include "godwit/sharding.hpp"
 #include "node/fleet_for_test.hpp"
 #include "node/runtime.hpp"
+#include "region/folder_for_test.hpp"
 #include "trace/json_value.hpp"
 #include "wire/region.hpp"
 
@@ -200,23 +201,8 @@ TEST(FleetRegionFaults, AShardThatDiedWithItsNodeIsReportedAsThat) {
       << lost.error().message;
 }
 
-// A folder for the nodes' files that is gone after the test.
-class Folder {
- public:
-  Folder() : path_(testing::TempDir() + "godwit-regions-" + std::to_string(::getpid())) {
-    std::filesystem::create_directory(path_);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() { std::filesystem::remove_all(path_); }
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 TEST(FleetRegionFaults, ShardsInFilesOutliveTheirNode) {
-  const Folder folder;
+  const region::Folder folder;
   LocalOptions options;
   options.node_arguments = {"--region-dir=" + folder.path()};
   Fleet fleet = local(2, options);

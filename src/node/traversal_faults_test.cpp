@@ -23,12 +23,13 @@ void expect_true_or_lost(const Outcome<R>& outcome, const R& truth, std::size_t&
 
 TEST_P(TraversalFaults, ConcurrentSearchesAreRightOrLostWhileANodeIsKilled) {
   const ListModel model(600);
-  auto list = make<ListNode>(fleet_, "list", {.elements = 600, .sharding = Sharding::cyclic()});
+  auto list =
+      make_region<ListNode>(fleet_, "list", {.elements = 600, .sharding = Sharding::cyclic()});
   ASSERT_TRUE(list.store(0, model.nodes));
   const auto entries = sorted_entries(2000);
-  auto tree = make<TreeNode>(fleet_, "tree", {.elements = ops::tree_nodes(2000)});
+  auto tree = make_region<TreeNode>(fleet_, "tree", {.elements = ops::tree_nodes(2000)});
   ASSERT_TRUE(ops::build_tree(tree, entries));
-  auto table = make<ops::HashSlot>(fleet_, "table", {.elements = 2000});
+  auto table = make_region<ops::HashSlot>(fleet_, "table", {.elements = 2000});
   for (std::uint64_t key = 0; key < 100; ++key)
     ASSERT_TRUE(ops::hash_put(table, key, key * 3).get());
   const Rows rows(300, 3);
@@ -78,7 +79,7 @@ TEST_P(TraversalFaults, ConcurrentSearchesAreRightOrLostWhileANodeIsKilled) {
 // Each chase stays among the elements of one shard, or leads through all of them.
 TEST_P(TraversalFaults, ManyChasesFailAloneWhileANodeIsKilled) {
   constexpr std::uint64_t kElements = 300;
-  auto list = make<std::uint64_t>(fleet_, "chased", {.elements = kElements});
+  auto list = make_region<std::uint64_t>(fleet_, "chased", {.elements = kElements});
   std::vector<std::uint64_t> next(kElements);
   for (std::uint64_t i = 0; i < kElements; ++i) next[i] = i / 100 * 100 + (i + 1) % 100;
   next[50] = 150;
@@ -113,7 +114,7 @@ TEST_P(TraversalFaults, ManyChasesFailAloneWhileANodeIsKilled) {
 }
 
 TEST_P(TraversalFaults, APutIntoATableHappenedOrMayHaveWhileANodeIsKilled) {
-  auto table = make<ops::HashSlot>(fleet_, "table", {.elements = 2000});
+  auto table = make_region<ops::HashSlot>(fleet_, "table", {.elements = 2000});
   std::atomic<bool> killed{false};
   std::jthread killer([&] {
     EXPECT_TRUE(fleet_.kill(fleet_.find("n1").value()));
@@ -139,7 +140,7 @@ TEST_P(TraversalFaults, APutIntoATableHappenedOrMayHaveWhileANodeIsKilled) {
 
 TEST_P(TraversalFaults, AScanThatComesToALostShardSaysWhereAndKeepsWhatItHas) {
   const auto entries = sorted_entries(3000);
-  auto tree = make<TreeNode>(fleet_, "tree", {.elements = ops::tree_nodes(3000)});
+  auto tree = make_region<TreeNode>(fleet_, "tree", {.elements = ops::tree_nodes(3000)});
   ASSERT_TRUE(ops::build_tree(tree, entries));
   ASSERT_TRUE(fleet_.kill(fleet_.find("n2").value()));
   std::vector<TreeEntry> scanned;

@@ -17,7 +17,7 @@
 #include "godwit/ops/list.hpp"
 #include "godwit/ops/many.hpp"
 #include "godwit/ops/tree.hpp"
-#include "node/fleet_for_test.hpp"
+#include "node/region_for_test.hpp"
 
 namespace godwit::node {
 
@@ -25,20 +25,6 @@ using ops::Found;
 using ops::ListNode;
 using ops::TreeEntry;
 using ops::TreeNode;
-
-template <class T>
-Region<T> make(Fleet& fleet, std::string_view name, const RegionOptions& options) {
-  auto region = Region<T>::create(fleet, name, options);
-  if (!region) ADD_FAILURE() << region.error().message;
-  return *std::move(region);
-}
-
-template <class R>
-Failure failure_of(const Outcome<R>& outcome) {
-  if (!outcome) return outcome.error();
-  ADD_FAILURE() << "it went well";
-  return {};
-}
 
 template <class R>
 void expect_refused(const Outcome<R>& outcome, std::string_view says) {

@@ -12,7 +12,8 @@ class Traversal : public testing::TestWithParam<LocalTransport> {
 
 TEST_P(Traversal, AListIsSearchedAcrossNodesAsInMemory) {
   const ListModel model(3000);
-  auto list = make<ListNode>(fleet_, "list", {.elements = 3000, .sharding = Sharding::cyclic(7)});
+  auto list =
+      make_region<ListNode>(fleet_, "list", {.elements = 3000, .sharding = Sharding::cyclic(7)});
   ASSERT_TRUE(list.store(0, model.nodes));
   std::mt19937_64 random(1);
   std::vector<ops::ListQuery> queries;
@@ -31,7 +32,7 @@ TEST_P(Traversal, AListIsSearchedAcrossNodesAsInMemory) {
 }
 
 TEST_P(Traversal, AListThatIsNoneSaysSo) {
-  auto list = make<ListNode>(fleet_, "ring", {.elements = 9});
+  auto list = make_region<ListNode>(fleet_, "ring", {.elements = 9});
   ASSERT_TRUE(list.store(0, ListNode{1, 1, 8}));
   ASSERT_TRUE(list.store(8, ListNode{2, 2, 0}));
   expect_refused(ops::find(list, {0, 3}).get(), "circle");
@@ -47,7 +48,7 @@ TEST_P(Traversal, AListThatIsNoneSaysSo) {
 TEST_P(Traversal, ATreeFindsWhatItWasBuiltFrom) {
   for (const std::size_t count : {0, 1, 16, 17, 5000}) {
     const auto entries = sorted_entries(count);
-    auto tree = make<TreeNode>(
+    auto tree = make_region<TreeNode>(
         fleet_, "tree", {.elements = ops::tree_nodes(count), .sharding = Sharding::cyclic(3)});
     ASSERT_TRUE(ops::build_tree(tree, entries));
     const std::map<std::uint64_t, std::uint64_t> model = [&] {
@@ -76,8 +77,8 @@ TEST_P(Traversal, ATreeFindsWhatItWasBuiltFrom) {
 
 TEST_P(Traversal, AScanReturnsARangeInPages) {
   const auto entries = sorted_entries(3000);
-  auto tree = make<TreeNode>(fleet_, "scanned",
-                             {.elements = ops::tree_nodes(3000), .sharding = Sharding::cyclic(5)});
+  auto tree = make_region<TreeNode>(
+      fleet_, "scanned", {.elements = ops::tree_nodes(3000), .sharding = Sharding::cyclic(5)});
   ASSERT_TRUE(ops::build_tree(tree, entries));
   std::mt19937_64 random(3);
   for (int round = 0; round < 12; ++round) {
@@ -102,7 +103,7 @@ TEST_P(Traversal, AScanReturnsARangeInPages) {
 }
 
 TEST_P(Traversal, ATreeThatIsNoneSaysSo) {
-  auto tree = make<TreeNode>(fleet_, "odd", {.elements = 30});
+  auto tree = make_region<TreeNode>(fleet_, "odd", {.elements = 30});
   const std::vector<TreeEntry> descending{{2, 0}, {1, 0}};
   expect_refused(ops::build_tree(tree, descending), "key 2");
   TreeNode node;
@@ -123,7 +124,7 @@ TEST_P(Traversal, ATreeThatIsNoneSaysSo) {
 }
 
 TEST_P(Traversal, ATableOfManyThreadsKeepsEveryKey) {
-  auto table = make<ops::HashSlot>(fleet_, "table", {.elements = 2000});
+  auto table = make_region<ops::HashSlot>(fleet_, "table", {.elements = 2000});
   {
     std::vector<std::jthread> threads;
     for (std::uint64_t t = 0; t < 3; ++t) {
@@ -159,7 +160,7 @@ TEST_P(Traversal, ATableOfManyThreadsKeepsEveryKey) {
 }
 
 TEST_P(Traversal, AFullTableSaysSoAndLosesNothing) {
-  auto table = make<ops::HashSlot>(fleet_, "full", {.elements = 9});
+  auto table = make_region<ops::HashSlot>(fleet_, "full", {.elements = 9});
   std::map<std::uint64_t, std::uint64_t> model;
   std::size_t refused = 0;
   for (std::uint64_t key = 0; key < 40; ++key) {
@@ -209,8 +210,8 @@ TEST_P(Traversal, NeighbourhoodsAreThoseOfTheReference) {
 
 TEST_P(Traversal, ManyChasesEndAsOneByOne) {
   constexpr std::uint64_t kElements = 3000;
-  auto list = make<std::uint64_t>(fleet_, "chased",
-                                  {.elements = kElements, .sharding = Sharding::hashed()});
+  auto list = make_region<std::uint64_t>(fleet_, "chased",
+                                         {.elements = kElements, .sharding = Sharding::hashed()});
   std::vector<std::uint64_t> next(kElements);
   for (std::uint64_t i = 0; i < kElements; ++i) next[i] = (i * 7 + 11) % kElements;
   next[17] = 5000;  // leads out

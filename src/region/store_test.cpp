@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "region/folder_for_test.hpp"
 #include "region/mapped_shard.hpp"
 #include "region/region_for_test.hpp"
 
@@ -18,21 +19,6 @@ constexpr std::uint64_t kPage = fabric::kPageSize;
 std::uint64_t* words(const Shard& shard) {
   return reinterpret_cast<std::uint64_t*>(shard.data());
 }
-
-// A folder that is gone after the test.
-class Folder {
- public:
-  Folder() : path_(testing::TempDir() + "godwit-regions-" + std::to_string(::getpid())) {
-    std::filesystem::create_directory(path_);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() { std::filesystem::remove_all(path_); }
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 TEST(ShardStore, GivesZeroedMemoryThatStaysInPlaceWhileItGrows) {
   ShardStore store({.budget_bytes = 10 * kPage});
