@@ -12,6 +12,9 @@ ALL_STAGES=(checks release asan tsan fuzz smoke install)
 # count PASSED FAILED: adds to this stage's tally.
 count() { echo "$1 $2" >>"$TALLY"; }
 
+# name_failure WHAT: for the summary, where it is found without the whole log.
+name_failure() { echo "$1" >>"${TALLY%.tally}.failed"; }
+
 # attempt LABEL COMMAND...: one thing that passes or fails, outside ctest.
 attempt() {
   local label=$1
@@ -21,6 +24,7 @@ attempt() {
   else
     echo "FAILED: $label" >&2
     count 0 1
+    name_failure "$label"
   fi
 }
 
@@ -33,6 +37,7 @@ run_counted() {
   failures=$(junit_sum "$name" failures)
   skipped=$(($(junit_sum "$name" skipped) + $(junit_sum "$name" disabled)))
   count $((tests - failures - skipped)) "$failures"
+  ((failures == 0)) || name_failure "$(python3 tools/failed_tests.py "build/test/$name.xml")"
   # Something other than a test went wrong, for instance a test program that cannot start.
   if ((status != 0 && failures == 0)); then return "$status"; fi
 }
@@ -94,9 +99,10 @@ stage_install() {
 
 # run_stage NAME: prints its output, appends one line to the summary.
 run_stage() {
-  local name=$1 status=0 before began=$SECONDS passed failed word=ok
+  local name=$1 status=0 before began=$SECONDS passed failed word=ok line
   TALLY=build/test/$name.tally
   : >"$TALLY"
+  : >"${TALLY%.tally}.failed"
   say "$name"
   before=$(list_resources)
   set +e
@@ -106,14 +112,21 @@ run_stage() {
   )
   status=$?
   set -e
-  ((status == 0)) || count 0 1
-  check_leftovers "$before" || count 0 1
+  if ((status != 0)); then
+    count 0 1
+    name_failure "the stage ended with status $status"
+  fi
+  if ! check_leftovers "$before"; then
+    count 0 1
+    name_failure "something was left behind"
+  fi
   read -r passed failed < <(awk '{p += $1; f += $2} END {print p + 0, f + 0}' "$TALLY")
   ((failed == 0)) || word=FAILED
   TOTAL_PASSED=$((TOTAL_PASSED + passed))
   TOTAL_FAILED=$((TOTAL_FAILED + failed))
   SUMMARY+=("$(printf '%-8s %-6s %5d passed %3d failed %5d s' "$name" "$word" "$passed" "$failed" \
     $((SECONDS - began)))")
+  while IFS= read -r line; do SUMMARY+=("         $line"); done <"${TALLY%.tally}.failed"
 }
 
 dev_test() {
