@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/fail.hpp"
+#include "floors/ucp_context.hpp"
 
 namespace godwit::floors {
 namespace {
@@ -14,28 +15,6 @@ constexpr std::uint32_t kListening = 1;
 constexpr std::uint32_t kConnected = 2;
 constexpr std::uint32_t kFlushed = 3;
 constexpr std::uint64_t kSpinNs = 50'000;
-
-Status check(ucs_status_t status, const char* what) {
-  if (status == UCS_OK) return {};
-  return fail(ErrorCode::internal, "ucp_am chase: {}: {}", what, ucs_status_string(status));
-}
-
-Result<ucp_context_h> make_context(UcpTls tls) {
-  ucp_config_t* config = nullptr;
-  GODWIT_CHECK(check(ucp_config_read(nullptr, nullptr, &config), "ucp_config_read"));
-  ucs_status_t status = ucp_config_modify(config, "TLS", tls == UcpTls::tcp ? "tcp" : "posix,cma");
-  if (status == UCS_OK && tls == UcpTls::tcp) {
-    status = ucp_config_modify(config, "NET_DEVICES", "lo");
-  }
-  ucp_params_t params{};
-  params.field_mask = UCP_PARAM_FIELD_FEATURES;
-  params.features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;
-  ucp_context_h context = nullptr;
-  if (status == UCS_OK) status = ucp_init(&params, config, &context);
-  ucp_config_release(config);
-  GODWIT_CHECK(check(status, "ucp_init"));
-  return context;
-}
 
 }  // namespace
 
@@ -46,23 +25,23 @@ UcpMember::~UcpMember() {
 
 Status UcpMember::open(UcpTls tls, unsigned am_id, ucp_am_recv_callback_t callback, void* user) {
   am_id_ = am_id;
-  GODWIT_TRY(context_, make_context(tls));
+  GODWIT_TRY(context_, make_context(tls, Waiting::sleep));
   ucp_worker_params_t params{};
   params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
   params.thread_mode = UCS_THREAD_MODE_SINGLE;
-  GODWIT_CHECK(check(ucp_worker_create(context_, &params, &worker_), "ucp_worker_create"));
-  GODWIT_CHECK(check(ucp_worker_get_efd(worker_, &wake_fd_), "ucp_worker_get_efd"));
+  GODWIT_CHECK(check_ucx(ucp_worker_create(context_, &params, &worker_), "ucp_worker_create"));
+  GODWIT_CHECK(check_ucx(ucp_worker_get_efd(worker_, &wake_fd_), "ucp_worker_get_efd"));
   ucp_am_handler_param_t handler{};
   handler.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB |
                        UCP_AM_HANDLER_PARAM_FIELD_ARG;
   handler.id = am_id;
   handler.cb = callback;
   handler.arg = user;
-  GODWIT_CHECK(check(ucp_worker_set_am_recv_handler(worker_, &handler), "AM handler"));
+  GODWIT_CHECK(check_ucx(ucp_worker_set_am_recv_handler(worker_, &handler), "AM handler"));
 
   ucp_address_t* own = nullptr;
   std::size_t bytes = 0;
-  GODWIT_CHECK(check(ucp_worker_get_address(worker_, &own, &bytes), "ucp_worker_get_address"));
+  GODWIT_CHECK(check_ucx(ucp_worker_get_address(worker_, &own, &bytes), "ucp_worker_get_address"));
   Board::Seat& seat = board_.seats[seat_];
   const bool fits = bytes <= sizeof seat.address;
   if (fits) std::memcpy(seat.address, own, bytes);
@@ -81,7 +60,7 @@ Status UcpMember::connect() {
     ucp_ep_params_t params{};
     params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
     params.address = reinterpret_cast<const ucp_address_t*>(board_.seats[i].address);
-    GODWIT_CHECK(check(ucp_ep_create(worker_, &params, &endpoints_[i]), "ucp_ep_create"));
+    GODWIT_CHECK(check_ucx(ucp_ep_create(worker_, &params, &endpoints_[i]), "ucp_ep_create"));
   }
   return {};
 }
