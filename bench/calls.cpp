@@ -21,22 +21,22 @@ Result<floors::Sample> time_window(const Calls& calls, std::size_t window,
   const Block block{1, 2, 3, 4, 5, 6, 7, 8};
   const std::size_t last = calls.warm_up_rounds + calls.rounds;
   std::uint64_t begin_ns = floors::now_ns();
-  std::uint64_t answered_ns = begin_ns;
   for (std::size_t i = 0; i < last + window; ++i) {
     InFlight& slot = ring[i % window];
     if (slot.future.valid()) {
       const auto outcome = slot.future.get();
       GODWIT_CHECK(check(outcome));
-      answered_ns = floors::now_ns();
       const std::size_t answered = i - window + 1;
-      if (answered > calls.warm_up_rounds) times.add(answered_ns - slot.sent_ns);
-      if (answered == calls.warm_up_rounds) begin_ns = answered_ns;
+      if (answered > calls.warm_up_rounds && slot.sent_ns != 0) {
+        times.add(floors::now_ns() - slot.sent_ns);
+      }
+      if (answered == calls.warm_up_rounds) begin_ns = floors::now_ns();
     }
     if (i >= last) continue;
-    slot.sent_ns = answered_ns;
+    slot.sent_ns = floors::is_timed(i, window) ? floors::now_ns() : 0;
     slot.future = echo(block);
   }
-  return times.summarise(answered_ns - begin_ns);
+  return times.summarise(floors::now_ns() - begin_ns, calls.rounds);
 }
 
 Result<floors::Sample> time_threads(const Calls& calls, std::size_t threads,

@@ -160,11 +160,14 @@ Status exchange_all(Exchange& exchange, RoundTrips& times, int peer_fd, std::uin
   const std::size_t last = warm_up + exchange.options.run.rounds;
   std::size_t sent = 0;
   std::size_t done = 0;
+  const auto send_next = [&](Slot& slot) {
+    slot.sent_ns = is_timed(sent++, exchange.slots.size()) ? now_ns() : 0;
+    send(exchange, slot);
+  };
   begin_ns = now_ns();
   for (Slot& slot : exchange.slots) {
-    if (sent++ == last) break;
-    slot.sent_ns = now_ns();
-    send(exchange, slot);
+    if (sent == last) break;
+    send_next(slot);
   }
   while (done < last) {
     GODWIT_CHECK(exchange.side.progress(peer_fd));
@@ -174,13 +177,9 @@ Status exchange_all(Exchange& exchange, RoundTrips& times, int peer_fd, std::uin
     }
     for (const std::size_t index : exchange.answered) {
       Slot& slot = exchange.slots[index];
-      const std::uint64_t answered_ns = now_ns();
-      if (++done > warm_up) times.add(answered_ns - slot.sent_ns);
-      if (done == warm_up) begin_ns = answered_ns;
-      if (sent == last) continue;
-      ++sent;
-      slot.sent_ns = answered_ns;
-      send(exchange, slot);
+      if (++done > warm_up && slot.sent_ns != 0) times.add(now_ns() - slot.sent_ns);
+      if (done == warm_up) begin_ns = now_ns();
+      if (sent != last) send_next(slot);
     }
     exchange.answered.clear();
   }
@@ -203,7 +202,7 @@ Result<Sample> ask(const UcpAmOptions& options, int peer_fd) {
   GODWIT_CHECK(exchange_all(exchange, times, peer_fd, begin_ns));
   const std::uint64_t end_ns = now_ns();
   GODWIT_CHECK(exchange.side.close(peer_fd));
-  return times.summarise(end_ns - begin_ns);
+  return times.summarise(end_ns - begin_ns, options.run.rounds);
 }
 
 Status check_options(const UcpAmOptions& options) {
