@@ -8,15 +8,25 @@ namespace {
 
 constexpr std::size_t kWindow = 64;
 
+struct EchoNode {
+  Target target;
+  Function<Echo> function;
+
+  static Result<EchoNode> start(LocalTransport transport, const Settings& settings) {
+    GODWIT_TRY(const Bundle bundle, open_bundle("bench_echo.gdw"));
+    GODWIT_TRY(Target target, Target::start({.transport = transport,
+                                             .client_core = settings.client_core,
+                                             .node_core = settings.node_core}));
+    GODWIT_TRY(auto function, bundle.function<Echo>("echo"));
+    return EchoNode{std::move(target), std::move(function)};
+  }
+};
+
 Result<std::vector<Row>> pipelined_over(LocalTransport transport, const Settings& settings,
                                         floors::ForkServer& floors) {
   const bool tcp = transport == LocalTransport::tcp;
-  GODWIT_TRY(const Bundle bundle, open_bundle("bench_echo.gdw"));
-  GODWIT_TRY(const Target target, Target::start({.transport = transport,
-                                                 .client_core = settings.client_core,
-                                                 .node_core = settings.node_core}));
-  GODWIT_TRY(const auto function, bundle.function<Echo>("echo"));
-  const auto echo = function.on(target.node());
+  GODWIT_TRY(const EchoNode node, EchoNode::start(transport, settings));
+  const auto echo = node.function.on(node.target.node());
   floors::RunOptions run;
   run.client_core = settings.client_core;
   run.server_core = settings.node_core;
@@ -46,12 +56,8 @@ Result<std::vector<Row>> pipelined_over(LocalTransport transport, const Settings
 Result<std::vector<Row>> threads_over(LocalTransport transport, const Settings& settings,
                                       floors::ForkServer& floors) {
   const bool tcp = transport == LocalTransport::tcp;
-  GODWIT_TRY(const Bundle bundle, open_bundle("bench_echo.gdw"));
-  GODWIT_TRY(const Target target, Target::start({.transport = transport,
-                                                 .client_core = settings.client_core,
-                                                 .node_core = settings.node_core}));
-  GODWIT_TRY(const auto function, bundle.function<Echo>("echo"));
-  const auto echo = function.on(target.node());
+  GODWIT_TRY(const EchoNode node, EchoNode::start(transport, settings));
+  const auto echo = node.function.on(node.target.node());
   const Calls calls{.rounds = (settings.quick ? std::size_t{8'000} : std::size_t{40'000}) /
                               (tcp ? 4 : 1)};
   Contest contest(floors);
