@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/copy_fresh.hpp"
 #include "base/cycles.hpp"
 
 #if defined(__x86_64__)
@@ -34,7 +35,7 @@ class PeerCopy {
       return;
     }
 #endif
-    std::memcpy(to, from, size);
+    copy_fresh(to, from, size);
   }
 
  private:
