@@ -70,14 +70,14 @@ Outcome<R> outcome_of(CallHandle call) {
   } else {
     static_assert(!std::is_same_v<R, std::string_view>,
                   "godwit: ask for std::string: the bytes of a result go with the future");
-    R value{};
-    prepare_result(value, call.result().size());
+    Outcome<R> outcome(tl::in_place);  // decoded where the caller will find it
+    prepare_result(*outcome, result->size());
     DecodeError error;
-    if (!decode_result(*result, value, error)) {
-      return tl::unexpected(Failure{Ending::rejected, ErrorCode::bad_format, true,
-                                    std::string("the result does not decode: ") + error.what});
+    if (!decode_result(*result, *outcome, error)) {
+      outcome = tl::unexpected(Failure{Ending::rejected, ErrorCode::bad_format, true,
+                                       std::string("the result does not decode: ") + error.what});
     }
-    return value;
+    return outcome;
   }
 }
 
