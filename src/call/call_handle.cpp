@@ -39,16 +39,17 @@ CallHandle CallHandle::prepare(call::Caller& caller) {
 static_assert(CallHandle::kSmallBytes == call::OutgoingCall::kInlineBytes);
 
 std::span<std::byte> CallHandle::small() noexcept {
-  return call_->inline_arguments;
+  return call_->inline_bytes;
 }
 
 std::span<std::byte> CallHandle::large(std::size_t size) {
-  call_->spilled_arguments = Buffer::allocate(size);
-  return call_->spilled_arguments.mutable_view();
+  Buffer& spilled = call_->rare().spilled_arguments;
+  spilled = Buffer::allocate(size);
+  return spilled.mutable_view();
 }
 
 void CallHandle::count_in(std::shared_ptr<call::CallCount> count) {
-  call_->counted = std::move(count);
+  call_->rare().counted = std::move(count);
 }
 
 void CallHandle::start(std::uint64_t node, call::FunctionRef& function, std::span<const Blob> parts,
@@ -59,27 +60,27 @@ void CallHandle::start(std::uint64_t node, call::FunctionRef& function, std::spa
     Buffer joined = Buffer::allocate(size);
     std::byte* at = joined.data();
     for (const Blob& part : parts) at = std::copy(part.begin(), part.end(), at);
-    call_->spilled_arguments = std::move(joined);
-    call_->parts[0] = call_->spilled_arguments.view();
+    call_->rare().spilled_arguments = std::move(joined);
+    call_->parts[0] = call_->rare().spilled_arguments.view();
     call_->part_count = 1;
   } else {
     std::copy(parts.begin(), parts.end(), call_->parts.begin());
     call_->part_count = parts.size();
   }
+  const Bytes spilled = std::as_const(*call_).rare().spilled_arguments.view();
   for (std::size_t i = 0; i < call_->part_count; ++i) {
     const Bytes part = call_->parts[i];
     const auto inside = [&](Bytes memory) {
       return part.data() >= memory.data() && part.data() < memory.data() + memory.size();
     };
-    call_->lent = call_->lent ||
-                  (!inside(call_->inline_arguments) && !inside(call_->spilled_arguments.view()));
+    call_->lent = call_->lent || (!inside(call_->inline_bytes) && !inside(spilled));
   }
   launch(node, function, time_left);
 }
 
 void CallHandle::start(std::uint64_t node, call::FunctionRef& function, std::size_t small_size,
                        std::chrono::nanoseconds time_left) {
-  call_->parts[0] = Bytes(call_->inline_arguments).first(small_size);
+  call_->parts[0] = Bytes(call_->inline_bytes).first(small_size);
   call_->part_count = 1;
   launch(node, function, time_left);
 }

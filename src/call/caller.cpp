@@ -56,7 +56,9 @@ bool Caller::wait(OutgoingCall& call, Time deadline) {
 void Caller::ended(OutgoingCall& call) {
   auto& caller = *static_cast<Caller*>(call.user);
   detail::Continuation* next = call.continuation;
-  if (call.counted != nullptr) std::exchange(call.counted, nullptr)->end();
+  if (call.has_rare && call.rare().counted != nullptr) [[unlikely]] {
+    std::exchange(call.rare().counted, nullptr)->end();
+  }
   call.waiter.complete();
   if (next != nullptr) caller.run(*next);
 }

@@ -21,8 +21,8 @@ struct DeadlineHook : ListHook<WheelTag> {
 // at again once per turn until it is due. Owned and used by one thread.
 class DeadlineWheel {
  public:
-  static constexpr std::int64_t kTickNs = 4'000'000;
-  static constexpr std::size_t kBuckets = 1024;  // one turn is about 4 s
+  static constexpr std::int64_t kTickNs = std::int64_t{1} << 22;  // about 4 ms, and a shift
+  static constexpr std::size_t kBuckets = 1024;                   // one turn is about 4 s
 
   explicit DeadlineWheel(Time now) : cursor_(tick_of(now)) {}
 

@@ -189,6 +189,7 @@ class Engine final : public code::StoreEvents, private CodeSearchHost {
   void finish_call(OutgoingCall& call);
   void hurry_transport(OutgoingCall& call);
   void detach(OutgoingCall& call);
+  static void take_off(LinkState& link, OutgoingCall& call);
   [[nodiscard]] OutgoingCall* find(std::uint64_t id);
 
   // accept.cpp

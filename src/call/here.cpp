@@ -111,8 +111,8 @@ Result<Buffer> gather(const godwit_bytes* parts, std::size_t count) {
 }
 
 void child_ended(OutgoingCall& call) {
-  call.done.store(1, std::memory_order_release);
-  call.done.notify_all();
+  call.rare().done.store(1, std::memory_order_release);
+  call.rare().done.notify_all();
 }
 
 void one_way_ended(OutgoingCall& call) {
@@ -125,7 +125,8 @@ std::size_t outstanding(const CallContext& context) {
 }
 
 void abandon(CallContext& context, OutgoingCall& child) {
-  if (child.done.load(std::memory_order_acquire) == 0) context.engine->cancel_later(child);
+  if (std::as_const(child).rare().done.load(std::memory_order_acquire) == 0)
+    context.engine->cancel_later(child);
   OutgoingPool::release(child);
 }
 
@@ -154,8 +155,8 @@ std::int32_t call(const godwit_here_v1* here, std::uint64_t node,
   child->node = NodeId{node};
   child->function = *target;
   child->deadline = context.deadline_from(context.engine->scheduler().now());
-  child->spilled_arguments = *std::move(arguments);
-  child->parts[0] = child->spilled_arguments.view();
+  child->rare().spilled_arguments = *std::move(arguments);
+  child->parts[0] = child->rare().spilled_arguments.view();
   child->part_count = 1;
   child->has_travel = true;
   child->travel = {};
@@ -190,7 +191,7 @@ std::int32_t wait(const godwit_here_v1* here, std::uint64_t handle, godwit_outco
   if (child == nullptr) {
     return failed(ErrorCode::invalid_argument, fmt::format("no call has the handle {}", handle));
   }
-  if (child->done.load(std::memory_order_acquire) == 0) {
+  if (std::as_const(*child).rare().done.load(std::memory_order_acquire) == 0) {
     if (!context.may_block) {
       return failed(ErrorCode::would_block,
                     "an inline function may not wait: export it without inline_");
@@ -198,7 +199,7 @@ std::int32_t wait(const godwit_here_v1* here, std::uint64_t handle, godwit_outco
     if (!context.engine->executor()->begin_blocking()) {
       return failed(ErrorCode::overload, "too many functions wait on this node already");
     }
-    child->done.wait(0, std::memory_order_acquire);
+    std::as_const(*child).rare().done.wait(0, std::memory_order_acquire);
     context.engine->executor()->end_blocking();
   }
   outcome->ending = static_cast<std::int32_t>(child->outcome.ending);

@@ -32,8 +32,8 @@ struct LinkState {
   bool came_up = false;              // it was up once: its end is not a failed attempt to dial
   std::uint32_t credits = 0;         // calls we may still send
   std::uint32_t granted = 0;         // credits when nothing is outstanding
+  std::uint32_t outgoing_count = 0;  // calls whose OutgoingCall::link this is
   std::uint32_t incoming_count = 0;  // calls of the peer that we have not ended
-  IntrusiveList<OutgoingCall, OutgoingTag> sent;
   IntrusiveList<IncomingCall, IncomingTag> incoming;
   Time status_window;                 // since when statuses are counted,
   std::uint32_t status_count = 0;     // and how many the peer has asked for since
@@ -65,7 +65,7 @@ struct LinkState {
   // Nothing that was begun here is unfinished, as far as this side can know. A call that ended
   // early counts until its credit is back: its answer is still to come.
   [[nodiscard]] bool at_rest() const noexcept {
-    return sent.empty() && credits >= granted && incoming_count == 0 && borrowed == 0 &&
+    return outgoing_count == 0 && credits >= granted && incoming_count == 0 && borrowed == 0 &&
            asking == 0 && owed == 0;
   }
 };

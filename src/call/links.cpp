@@ -14,8 +14,9 @@ constexpr Duration kLastBackoff = std::chrono::milliseconds(500);
 // while after its first trouble.
 bool worth_retrying(OutgoingCall& call, Time now, Duration window) {
   if (!call.function->idempotent || call.is_hop) return false;
-  if (call.retry_until.ns == 0) call.retry_until = std::min(call.deadline, now + window);
-  return now < call.retry_until;
+  Time& until = call.rare().retry_until;
+  if (until.ns == 0) until = std::min(call.deadline, now + window);
+  return now < until;
 }
 
 constexpr std::uint32_t kMaxCredits = 65536;  // whatever a peer claims to grant
@@ -111,9 +112,14 @@ void Engine::on_down(Port& port, LinkId id, const Error& why) {
 void Engine::lose_sent(LinkState& link, const Error& why) {
   Peer& peer = *link.peer;
   const Time now = scheduler_.now();
-  while (!link.sent.empty()) {
-    OutgoingCall& call = link.sent.pop_front();
-    call.link = nullptr;
+  std::vector<OutgoingCall*> lost;
+  for (OutgoingCall* call : live_) {
+    if (call != nullptr && call->link == &link) lost.push_back(call);
+  }
+  std::ranges::sort(lost, {}, &OutgoingCall::id);
+  for (OutgoingCall* one : lost) {
+    OutgoingCall& call = *one;
+    take_off(link, call);
     const bool again = !shut_down_ && worth_retrying(call, now, options_.reconnect_window);
     if (!again) {
       end(call, {Ending::node_lost, true, ErrorCode::node_lost},

@@ -97,30 +97,30 @@ OutgoingCall* OutgoingPool::acquire() {
 }
 
 void OutgoingPool::recycle(OutgoingCall& call) noexcept {
-  call.node = {};
+  if (call.has_rare) [[unlikely]] {
+    OutgoingCall::Rare& rare = call.rare();
+    rare.spilled_arguments.reset();
+    rare.large_result.reset();
+    rare.counted.reset();
+    rare.done.store(0, std::memory_order_relaxed);
+    rare.retry_until = {};
+  }
   call.function = nullptr;
-  call.part_count = 0;
-  call.time_left = {};
-  call.spilled_arguments.reset();
-  call.has_travel = false;
-  call.is_hop = false;
   call.on_end = nullptr;
-  call.user = nullptr;
+  call.time_left = {};
   call.waiter.reset();
-  call.done.store(0, std::memory_order_relaxed);
   call.continuation = nullptr;
-  call.attaching = nullptr;
-  call.cancelling.store(false, std::memory_order_relaxed);
-  call.lent = false;
   call.state = OutgoingCall::State::idle;
-  call.link = nullptr;
   call.sent_by_token = false;
   call.lost_once = false;
-  call.retry_until = {};
   call.borrowed = false;
+  call.has_travel = false;
+  call.is_hop = false;
+  call.lent = false;
+  call.has_rare = false;
+  call.cancelling.store(false, std::memory_order_relaxed);
   call.outcome = {};
-  call.result = {};
-  call.large_result.reset();
+  call.part_count = 0;
   if (tray.is_of(call.shelf)) [[likely]] {
     tray.put(call);
   } else {

@@ -57,7 +57,8 @@ struct alignas(64) OutgoingCall : DeadlineHook, ListHook<OutgoingTag> {
 
   // --- The engine's ---
   std::uint64_t id = 0;
-  LinkState* link = nullptr;
+  LinkState* link = nullptr;  // the one it was sent on, until it ends or the link is lost
+  detail::Continuation* continuation = nullptr;
   std::atomic<std::uint32_t> references{0};
   std::uint32_t index = 0;
   State state = State::idle;
@@ -69,33 +70,45 @@ struct alignas(64) OutgoingCall : DeadlineHook, ListHook<OutgoingTag> {
   bool has_travel = false;
   bool is_hop = false;  // moves a travelling call on; ends when the receiver has taken it over
   bool lent = false;    // some part is the caller's memory, not ours
+  bool has_rare = false;
   std::atomic<bool> cancelling{false};  // the caller's wish, also before the engine has the call
 
   // --- The outcome, readable after on_end ---
   wire::OutcomeWord outcome;
-  Bytes result;  // the result blob, or the failure's message: in inline_result or large_result
+  Bytes result;  // the result blob, or the failure's message: in inline_bytes or Rare::large_result
 
   // --- The arguments ---
-  // Parts point into inline_arguments or spilled_arguments, or at memory the caller lends until the
-  // end.
+  // Parts point into inline_bytes or Rare::spilled_arguments, or at memory the caller lends until
+  // the end.
   std::size_t part_count = 0;
   std::array<Bytes, kMaxParts> parts;
-  alignas(64) std::array<std::byte, kInlineBytes> inline_arguments;
-  alignas(64) std::array<std::byte, kInlineBytes> inline_result;
+  // The arguments, and once nobody reads them any more, the result.
+  alignas(64) std::array<std::byte, kInlineBytes> inline_bytes;
 
   // --- What few calls need ---
-  Buffer spilled_arguments;
-  Buffer large_result;
-  detail::Continuation* continuation = nullptr;  // the owning thread's
-  std::shared_ptr<CallCount> counted;            // null once on_end was called
-  detail::Continuation* attaching = nullptr;     // on its way there, by attach_post
-  std::atomic<std::uint32_t> done{0};            // for on_end to publish, instead of the waiter
-  Time retry_until;
+  // Untouched, and its cache lines left alone, for a call that never asks for it.
+  struct Rare {
+    Buffer spilled_arguments;
+    Buffer large_result;
+    std::shared_ptr<CallCount> counted;  // null once on_end was called
+    std::atomic<std::uint32_t> done{0};  // for on_end to publish, instead of the waiter
+    Time retry_until;
+  };
+  [[nodiscard]] Rare& rare() noexcept {
+    has_rare = true;
+    return rare_;
+  }
+  [[nodiscard]] const Rare& rare() const noexcept { return rare_; }
+
   class OutgoingShelf* shelf = nullptr;
+  detail::Continuation* attaching = nullptr;  // on its way to be the continuation, by attach_post
   wire::TravelExtension travel;
   Posted start_post;
   Posted cancel_post;
   Posted attach_post;
+
+ private:
+  Rare rare_;
 };
 
 // Where the calls of one pool are stored. Threads keep a few at hand each (see outgoing.cpp), so

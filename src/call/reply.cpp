@@ -1,6 +1,7 @@
 // Answers arriving, and calls ending.
 #include <utility>
 
+#include "base/copy_fresh.hpp"
 #include "base/fail.hpp"
 #include "call/engine.hpp"
 
@@ -9,15 +10,22 @@ namespace {
 
 constexpr std::uint64_t kIndexMask = OutgoingPool::kMaxCalls - 1;
 
+// Whether a result may take the place of the arguments.
+bool fits(const OutgoingCall& call, Bytes text) {
+  return text.size() <= call.inline_bytes.size() && !call.borrowed;
+}
+
+void keep_large(OutgoingCall& call, Buffer text) {
+  Buffer& kept = call.rare().large_result;
+  kept = std::move(text);
+  call.result = kept.view();
+}
+
 // Keeps a result, or a failure's words, with the call.
 void keep_text(OutgoingCall& call, Bytes text) {
-  if (text.size() > call.inline_result.size()) {
-    call.large_result = Buffer::copy_of(text);
-    call.result = call.large_result.view();
-    return;
-  }
-  if (!text.empty()) std::memcpy(call.inline_result.data(), text.data(), text.size());
-  call.result = {call.inline_result.data(), text.size()};
+  if (!fits(call, text)) return keep_large(call, Buffer::copy_of(text));
+  copy_fresh(call.inline_bytes.data(), text.data(), text.size());
+  call.result = {call.inline_bytes.data(), text.size()};
 }
 
 }  // namespace
@@ -73,8 +81,7 @@ void Engine::on_reply(LinkState& link, fabric::Message& message) {
                            call->link == &link;
   if (stale_token) {  // the node evicted the code since: name it in full
     link.set_token(function, 0);
-    link.sent.remove(*call);
-    call->link = nullptr;
+    take_off(link, *call);
     send_call(link, *call);
     return;
   }
@@ -86,11 +93,10 @@ void Engine::on_reply(LinkState& link, fabric::Message& message) {
   call->outcome = outcome;
   // What the node says is true of the attempt it saw; an earlier one may have run.
   if (call->lost_once) call->outcome.may_have_started = true;
-  if (message.body().size() > call->inline_result.size()) {
-    call->large_result = message.take_body();
-    call->result = call->large_result.view();
-  } else {
+  if (fits(*call, message.body())) [[likely]] {
     keep_text(*call, message.body());
+  } else {
+    keep_large(*call, message.take_body());
   }
   finish_call(*call);
   if (!link.peer->waiting.empty()) pump(*link.peer);
@@ -141,14 +147,18 @@ void Engine::let_go(Kept& kept) {
 }
 
 void Engine::detach(OutgoingCall& call) {
-  if (!static_cast<ListHook<OutgoingTag>&>(call).linked()) return;
-  if (LinkState* link = std::exchange(call.link, nullptr); link != nullptr) {
-    link->sent.remove(call);
+  if (LinkState* link = call.link; link != nullptr) [[likely]] {
+    take_off(*link, call);
     if (link->leaving) [[unlikely]]
       farewell(*link);
-  } else {
+  } else if (static_cast<ListHook<OutgoingTag>&>(call).linked()) {
     peer_of(call.node).waiting.remove(call);
   }
+}
+
+void Engine::take_off(LinkState& link, OutgoingCall& call) {
+  --link.outgoing_count;
+  call.link = nullptr;
 }
 
 }  // namespace godwit::call

@@ -213,8 +213,8 @@ Record& SimFleet::call(ProcessId from, NodeId to, std::size_t bundle, SimFunctio
   call.function = process.function(bundle, function);
   call.deadline = process.engine->scheduler().now() + deadline;
   const Arguments arguments{record.key, hops};
-  std::memcpy(call.inline_arguments.data(), &arguments, sizeof arguments);
-  call.parts[0] = {call.inline_arguments.data(), sizeof arguments};
+  std::memcpy(call.inline_bytes.data(), &arguments, sizeof arguments);
+  call.parts[0] = {call.inline_bytes.data(), sizeof arguments};
   call.part_count = 1;
   call.user = &record;
   call.on_end = &SimFleet::record_end;

@@ -111,7 +111,7 @@ void Engine::send_call(LinkState& link, OutgoingCall& call) {
   call.state = OutgoingCall::State::sent;
   call.sent_by_token = token != 0;
   call.link = &link;
-  link.sent.push_back(call);
+  ++link.outgoing_count;
   if (token != 0 && !call.has_travel) [[likely]] {
     send_parts(link, call, header, {call.parts.data(), call.part_count}, {});
   } else {
@@ -160,8 +160,7 @@ void Engine::send_parts(LinkState& link, OutgoingCall& call, const wire::Header&
       break;
     case fabric::Sent::down: {
       // on_down is on its way, but this call has certainly not left: it may take the next link.
-      link.sent.remove(call);
-      call.link = nullptr;
+      take_off(link, call);
       link.up = false;
       std::erase(link.peer->links, &link);
       wait_for_link(*link.peer, call);

@@ -53,7 +53,7 @@ bool write_links(trace::Json& out, std::vector<const LinkState*> links) {
     const Peer& peer = *link->peer;
     out.field("peer", peer.name).field("peer_id", to_hex(peer.id.value));
     out.field("transport", link->port->name());
-    out.field("calls_in", link->incoming_count).field("calls_out", link->sent.size());
+    out.field("calls_in", link->incoming_count).field("calls_out", link->outgoing_count);
     out.field("credits_left", link->credits).field("credits", link->granted);
     // Calls wait for the peer, which uses its first link.
     out.field("calls_waiting", peer.link() == link ? peer.waiting.size() : 0);

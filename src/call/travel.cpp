@@ -55,8 +55,8 @@ void Engine::send_hop(IncomingCall* intake, const Continuation& continuation, Ti
   hop->is_hop = true;
   hop->has_travel = true;
   hop->travel = travel;
-  hop->spilled_arguments = Buffer::copy_of(continuation.arguments.view());
-  hop->parts[0] = hop->spilled_arguments.view();
+  hop->rare().spilled_arguments = Buffer::copy_of(continuation.arguments.view());
+  hop->parts[0] = hop->rare().spilled_arguments.view();
   hop->part_count = 1;
   hop->user = this;
   hop->on_end = &Engine::hop_ended;
