@@ -5,6 +5,7 @@
 
 #include "base/fail.hpp"
 #include "calls.hpp"
+#include "godwit/ops/many.hpp"
 
 namespace godwit::bench {
 namespace {
@@ -101,6 +102,22 @@ Result<floors::Sample> time_many(const Point& point, Tally tally, floors::ChaseS
   return sample;
 }
 
+// `in_flight` chases a call, which ends when all of them have ended.
+Result<floors::Sample> time_batches(const Point& point, Tally tally, floors::ChaseStarts starts,
+                                    const List& list) {
+  std::vector<ops::Chase> chases(point.in_flight, {.steps = point.depth});
+  tally.begin();
+  while (!tally.is_enough()) {
+    for (ops::Chase& chase : chases) chase.at = starts.next();
+    const std::uint64_t began_ns = now_ns();
+    const auto reached = ops::chase_many(list, chases, ops::Mechanism::code);
+    for (std::size_t i = 0; i < chases.size(); ++i) {
+      GODWIT_CHECK(tally.add(chases[i].at, began_ns, reached[i]));
+    }
+  }
+  return tally.sample();
+}
+
 // One get after the other.
 Reached follow(const List& list, std::uint64_t at, std::uint64_t steps) {
   for (; steps > 0; --steps) {
@@ -156,6 +173,7 @@ Result<floors::Sample> Course::measure(Column column, const Point& point,
             return ops::chase(remote, at, point.depth, ops::Mechanism::code);
           },
           [](Future<std::uint64_t>&, std::uint64_t, std::uint64_t&) { return false; });
+    case Column::many: return time_batches(point, tally(point.in_flight), starts, remote);
     case Column::own:
       return time_one(tally(1), starts, [&](std::uint64_t at) {
         for (std::uint64_t left = point.depth; left > 0; --left) at = next_[at];

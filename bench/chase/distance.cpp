@@ -30,7 +30,7 @@ constexpr Point kFarPoints[] = {{.depth = 8, .in_flight = 1},
                                 {.depth = 64, .in_flight = 1},
                                 {.depth = 64, .in_flight = 64},
                                 {.depth = 64, .in_flight = 1024}};
-constexpr Column kFarColumns[] = {Column::get, Column::pipelined, Column::godwit};
+constexpr Column kFarColumns[] = {Column::get, Column::pipelined, Column::godwit, Column::many};
 
 // A folder that goes away.
 class Folder {
@@ -127,7 +127,8 @@ Status measure_far(const std::string& address, const std::string& key_file, std:
   for (std::size_t i = 0; i < std::size(kFarPoints); ++i) {
     const Point& point = kFarPoints[i];
     for (const Column column : kFarColumns) {
-      if (column == Column::pipelined && point.in_flight == 1) continue;
+      const bool for_several = column == Column::pipelined || column == Column::many;
+      if (for_several && point.in_flight == 1) continue;
       GODWIT_TRY(const floors::Sample sample, course->measure(column, point, kEnough));
       fmt::print(out, "{} {} {}\n", i, static_cast<int>(column), sample.rate_per_s);
     }

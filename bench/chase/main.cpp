@@ -38,6 +38,7 @@ std::vector<Column> columns_of(const Point& point) {
   if (point.in_flight > 1) columns.push_back(Column::pipelined);
   columns.push_back(Column::ucp_am);
   columns.push_back(Column::godwit);
+  if (point.in_flight > 1) columns.push_back(Column::many);
   if (point.transport == LocalTransport::shm && point.in_flight == 1) {
     columns.push_back(Column::own);
     columns.push_back(Column::mapped);

@@ -25,10 +25,11 @@ enum class Column : std::uint8_t {
   pipelined,  // the same with as many chases in flight as the point says
   ucp_am,     // servers made for it that pass the chase on
   godwit,     // ops::chase, travelling
+  many,       // ops::chase_many, all in flight in one call
   own,        // loads from the client's own memory
   mapped,     // ops::chase, through the mappings
 };
-inline constexpr std::size_t kColumns = 6;
+inline constexpr std::size_t kColumns = 7;
 
 // A point's samples; a chase is one round trip.
 struct Line {

@@ -13,7 +13,8 @@ namespace {
 
 using Cells = std::vector<std::string>;
 
-constexpr std::array kNames{"get", "pipelined_get", "ucp_am", "godwit", "own_memory", "mapped"};
+constexpr std::array kNames{"get",         "pipelined_get", "ucp_am", "godwit",
+                            "godwit_many", "own_memory",    "mapped"};
 
 const char* name_of(LocalTransport transport) {
   return transport == LocalTransport::tcp ? "tcp" : "shm";
@@ -75,7 +76,8 @@ template <class Wanted, class X>
 std::vector<Series> series_of(std::span<const Line> lines, const Wanted& wanted, const X& x) {
   constexpr std::array kShown{
       std::pair{Column::get, "GET per step"}, std::pair{Column::pipelined, "pipelined GET"},
-      std::pair{Column::ucp_am, "ucp_am"}, std::pair{Column::godwit, "godwit"}};
+      std::pair{Column::ucp_am, "ucp_am"}, std::pair{Column::godwit, "godwit"},
+      std::pair{Column::many, "chase_many"}};
   std::vector<Series> all;
   for (const auto& [column, name] : kShown) {
     Series series{.name = name, .points = {}};
@@ -93,8 +95,8 @@ std::vector<Series> series_of(std::span<const Line> lines, const Wanted& wanted,
 
 std::string to_text(std::span<const Line> lines) {
   std::vector<Cells> cells{{"", "nodes", "steps", "in flight", "GET per step", "pipelined GET",
-                            "ucp_am", "godwit", "/ GET", "/ ucp_am", "own memory", "mapped",
-                            "/ own", "goal", "met"}};
+                            "ucp_am", "godwit", "/ GET", "/ ucp_am", "chase_many", "own memory",
+                            "mapped", "/ own", "goal", "met"}};
   for (const Line& line : lines) {
     const Point& point = line.point;
     const Verdict verdict = verdict_of(line);
@@ -103,7 +105,8 @@ std::string to_text(std::span<const Line> lines) {
          fmt::format("{}", point.in_flight), number(line.us_per_step(Column::get)),
          number(line.us_per_step(Column::pipelined)), number(line.us_per_step(Column::ucp_am)),
          number(line.us_per_step(Column::godwit)), times(line.speedup(Column::godwit, Column::get)),
-         times(line.speedup(Column::godwit, Column::ucp_am)), number(line.us_per_step(Column::own)),
+         times(line.speedup(Column::godwit, Column::ucp_am)),
+         number(line.us_per_step(Column::many)), number(line.us_per_step(Column::own)),
          number(line.us_per_step(Column::mapped)), times(line.speedup(Column::mapped, Column::own)),
          verdict.goal, verdict.met});
   }
@@ -111,14 +114,14 @@ std::string to_text(std::span<const Line> lines) {
 }
 
 std::string to_text(std::span<const FarLine> lines) {
-  std::vector<Cells> cells{
-      {"delay, one way", "steps", "in flight", "GET per step", "pipelined GET", "godwit", "/ GET"}};
+  std::vector<Cells> cells{{"delay, one way", "steps", "in flight", "GET per step", "pipelined GET",
+                            "godwit", "/ GET", "chase_many"}};
   for (const auto& [delay, line] : lines) {
-    cells.push_back({delay, fmt::format("{}", line.point.depth),
-                     fmt::format("{}", line.point.in_flight), number(line.us_per_step(Column::get)),
-                     number(line.us_per_step(Column::pipelined)),
-                     number(line.us_per_step(Column::godwit)),
-                     times(line.speedup(Column::godwit, Column::get))});
+    cells.push_back(
+        {delay, fmt::format("{}", line.point.depth), fmt::format("{}", line.point.in_flight),
+         number(line.us_per_step(Column::get)), number(line.us_per_step(Column::pipelined)),
+         number(line.us_per_step(Column::godwit)), times(line.speedup(Column::godwit, Column::get)),
+         number(line.us_per_step(Column::many))});
   }
   return aligned(cells);
 }

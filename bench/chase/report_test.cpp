@@ -24,6 +24,13 @@ TEST(ChaseReport, HoldsTheGoalAgainstGetPerStep) {
   EXPECT_THAT(to_text(std::vector{line_of(point, 100, 169)}), HasSubstr(">= 1.7x |  no |"));
 }
 
+TEST(ChaseReport, ShowsManyInOneCallBesideOneEach) {
+  Line line = line_of({.depth = 100, .in_flight = 64}, 1000, 10'000);
+  line.samples[static_cast<std::size_t>(Column::many)] = floors::Sample{.rate_per_s = 40'000};
+  EXPECT_THAT(to_text(std::vector{line}), HasSubstr(" 0.25 |"));
+  EXPECT_THAT(to_json(std::vector{line}), HasSubstr("\"godwit_many\""));
+}
+
 TEST(ChaseReport, TellsTimePerStep) {
   const Line line = line_of({.depth = 100}, 1000, 10'000);
   EXPECT_DOUBLE_EQ(line.us_per_step(Column::get).value_or(0), 10);
