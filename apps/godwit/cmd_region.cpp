@@ -2,6 +2,8 @@
 #include <poll.h>
 
 #include <chrono>
+#include <map>
+#include <optional>
 
 #include "base/fail.hpp"
 #include "columns.hpp"
@@ -26,8 +28,21 @@ struct RegionOrder {
   std::uint64_t index = 0;
   std::uint64_t value = 0;
   std::uint64_t elements = 0;
-  std::uint64_t steps = 64;
+  bool in_files = false;
+  std::string operation = "chase";
+  std::optional<std::uint64_t> amount{};
+  std::uint32_t hops = 2;
+  std::string mechanism = "automatic";
 };
+
+constexpr std::uint64_t kUsualSteps = 64;
+
+// What was done, for programs.
+void print_done(const RegionOrder& order, std::string_view done) {
+  trace::Json out;
+  out.open('{').field("name", order.name).field("done", done).close('}');
+  fmt::print("{}\n", out.text());
+}
 
 template <class Attach>
 auto attach_soon(const Attach& attach) {
@@ -76,45 +91,78 @@ Ended ls(const RegionOrder& order, bool json) {
   return {};
 }
 
-Ended create(const RegionOrder& order, bool /*json*/) {
+Ended create(const RegionOrder& order, bool json) {
   GODWIT_TRY(Fleet fleet, connect(order.connection));
-  GODWIT_TRY(const Words region, Words::create(fleet, order.name, {.elements = order.elements}));
+  GODWIT_TRY(
+      const Words region,
+      Words::create(fleet, order.name, {.elements = order.elements, .in_files = order.in_files}));
   // The name is this process's news until others have it, and this process is about to end.
   GODWIT_TRY(Fleet other, connect(order.connection));
   GODWIT_TRY(const Words seen, attach_soon([&] { return Words::attach(other, order.name); }));
-  fmt::print("region '{}': {} elements on {} nodes\n", order.name, region.size(),
-             seen.describe().shards.size());
+  const std::size_t shards = seen.describe().shards.size();
+  if (!json) {
+    fmt::print("region '{}': {} elements on {} nodes\n", order.name, region.size(), shards);
+    return {};
+  }
+  trace::Json out;
+  out.open('{').field("name", order.name).field("elements", region.size());
+  out.field("shards", shards).field("in_files", order.in_files).close('}');
+  fmt::print("{}\n", out.text());
   return {};
 }
 
-Ended drop(const RegionOrder& order, bool /*json*/) {
+Ended drop(const RegionOrder& order, bool json) {
   GODWIT_TRY(const Fleet fleet, connect(order.connection));
   GODWIT_TRY(detail::RegionHandle region, attach_any(fleet, order.name));
   GODWIT_CHECK(region.drop());
+  if (json) print_done(order, "dropped");
   return {};
 }
 
-Ended get(const RegionOrder& order, bool /*json*/) {
+Ended get(const RegionOrder& order, bool json) {
   GODWIT_TRY(Fleet fleet, connect(order.connection));
   GODWIT_TRY(const Words region, attach_soon([&] { return Words::attach(fleet, order.name); }));
   const auto value = region.load(order.index);
   if (!value) return tl::unexpected(Failed(error_of(value.error())));
-  fmt::print("{}\n", *value);
+  if (!json) {
+    fmt::print("{}\n", *value);
+    return {};
+  }
+  trace::Json out;
+  out.open('{').field("name", order.name).field("index", order.index);
+  out.field("value", *value).close('}');
+  fmt::print("{}\n", out.text());
   return {};
 }
 
-Ended put(const RegionOrder& order, bool /*json*/) {
+Ended put(const RegionOrder& order, bool json) {
   GODWIT_TRY(Fleet fleet, connect(order.connection));
   GODWIT_TRY(const Words region, attach_soon([&] { return Words::attach(fleet, order.name); }));
   const auto stored = region.store(order.index, order.value);
   if (!stored) return tl::unexpected(Failed(error_of(stored.error())));
+  if (json) print_done(order, "stored");
   return {};
 }
+
+const std::map<std::string, ops::Mechanism> kMechanisms{
+    {"automatic", ops::Mechanism::automatic},
+    {"direct", ops::Mechanism::direct},
+    {"get", ops::Mechanism::get},
+    {"code", ops::Mechanism::code},
+};
 
 Ended explain(const RegionOrder& order, bool json) {
   GODWIT_TRY(const Fleet fleet, connect(order.connection));
   GODWIT_TRY(const detail::RegionHandle region, attach_any(fleet, order.name));
-  const ops::Decision decision = ops::explain(region, order.steps);
+  const ops::Operation operation = *ops::operation_named(order.operation);
+  const bool counts_steps =
+      operation != ops::Operation::reduce && operation != ops::Operation::tree_find;
+  const ops::Decision decision =
+      ops::explain(region,
+                   {.operation = operation,
+                    .amount = order.amount.value_or(counts_steps ? kUsualSteps : 0),
+                    .hops = order.hops},
+                   kMechanisms.at(order.mechanism));
   if (!json) {
     fmt::print("{}", ops::to_text(decision));
     return {};
@@ -123,7 +171,8 @@ Ended explain(const RegionOrder& order, bool json) {
     return ns ? fmt::format("{:.1f}", *ns) : "null";
   };
   trace::Json out;
-  out.open('{').field("steps", decision.steps).field("chosen", ops::to_string(decision.chosen));
+  out.open('{').field("operation", ops::to_string(decision.operation));
+  out.field("steps", decision.steps).field("chosen", ops::to_string(decision.chosen));
   out.field("why", decision.why).key("candidates").open('[');
   for (const ops::Candidate& candidate : decision.candidates) {
     out.open('{').field("mechanism", ops::to_string(candidate.mechanism));
@@ -135,7 +184,8 @@ Ended explain(const RegionOrder& order, bool json) {
     out.open('{').field("shard", shard.shard).field("node", shard.node);
     out.field("mapped", shard.mapped).field("lost", shard.lost);
     out.key("load_ns").raw(figure(shard.load_ns)).key("get_ns").raw(figure(shard.get_ns));
-    out.key("hop_ns").raw(figure(shard.hop_ns)).close('}');
+    out.key("hop_ns").raw(figure(shard.hop_ns)).key("work_ns").raw(figure(shard.work_ns));
+    out.key("pull_byte_ns").raw(figure(shard.pull_byte_ns)).close('}');
   }
   out.close(']').close('}');
   fmt::print("{}\n", out.text());
@@ -173,11 +223,15 @@ void add_region(CLI::App& root, Invocation& invocation) {
       {.name = "ls", .usage = "", .summary = "List regions", .examples = "godwit region ls"}, ls);
   const auto made = add(command, invocation,
                         {.name = "create",
-                         .usage = "NAME ELEMENTS",
+                         .usage = "NAME ELEMENTS [--in-files]",
                          .summary = "Make a region of 64-bit words, zeroed, over all nodes",
                          .examples = "godwit region create list 1000"},
                         create);
-  made.first->add_option("ELEMENTS", made.second->elements, "How many")->required();
+  made.first->add_flag("--in-files", made.second->in_files,
+                       "In files of the nodes' region_dir; what is there already is kept");
+  made.first->add_option("ELEMENTS", made.second->elements, "How many")
+      ->check(CLI::NonNegativeNumber)
+      ->required();
   add(command, invocation,
       {.name = "drop",
        .usage = "NAME",
@@ -190,23 +244,42 @@ void add_region(CLI::App& root, Invocation& invocation) {
                         .summary = "Print an element of a region of 64-bit words",
                         .examples = "godwit region get list 7"},
                        get);
-  got.first->add_option("INDEX", got.second->index, "Which element")->required();
+  got.first->add_option("INDEX", got.second->index, "Which element")
+      ->check(CLI::NonNegativeNumber)
+      ->required();
   const auto stored = add(command, invocation,
                           {.name = "put",
                            .usage = "NAME INDEX VALUE",
                            .summary = "Set an element of a region of 64-bit words",
                            .examples = "godwit region put list 7 42"},
                           put);
-  stored.first->add_option("INDEX", stored.second->index, "Which element")->required();
-  stored.first->add_option("VALUE", stored.second->value, "What to")->required();
+  stored.first->add_option("INDEX", stored.second->index, "Which element")
+      ->check(CLI::NonNegativeNumber)
+      ->required();
+  stored.first->add_option("VALUE", stored.second->value, "What to")
+      ->check(CLI::NonNegativeNumber)
+      ->required();
   const auto explained =
       add(command, invocation,
           {.name = "explain",
-           .usage = "NAME [--steps N]",
-           .summary = "Measure what its shards cost from here, and say how a chase would go",
-           .examples = "godwit region explain list --steps 64"},
+           .usage = "NAME [--op OPERATION] [--steps N] [--by MECHANISM]",
+           .summary = "Measure what its shards cost from here, and say how an operation would go",
+           .examples = "godwit region explain list --steps 64\n"
+                       "godwit region explain list --op reduce"},
           explain);
-  explained.first->add_option("--steps", explained.second->steps, "Of the chase")
+  explained.first
+      ->add_option("--op", explained.second->operation,
+                   "chase, get, gather, list_find, tree_find, hash_get, k_hop or reduce")
+      ->check(CLI::IsMember(
+          {"chase", "get", "gather", "list_find", "tree_find", "hash_get", "k_hop", "reduce"}))
+      ->capture_default_str();
+  explained.first->add_option("--steps", explained.second->amount,
+                              "Steps of a chase, nodes of a list, levels of a tree, elements, or "
+                              "vertices; 64, or as many as the region tells");
+  explained.first->add_option("--hops", explained.second->hops, "Of a k_hop")
+      ->capture_default_str();
+  explained.first->add_option("--by", explained.second->mechanism, "What it would cost in this way")
+      ->check(CLI::IsMember({"automatic", "direct", "get", "code"}))
       ->capture_default_str();
 }
 

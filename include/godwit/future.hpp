@@ -37,15 +37,22 @@ class [[nodiscard]] Future {
   Future& operator=(Future&&) noexcept = default;
 
   // False for a default-constructed or consumed one; then only assignment is allowed.
-  [[nodiscard]] bool valid() const noexcept { return static_cast<bool>(call_) || shared_; }
-  [[nodiscard]] bool ready() const noexcept { return shared_ ? shared_->ready() : call_.ended(); }
+  [[nodiscard]] bool valid() const noexcept {
+    return static_cast<bool>(call_) || shared_ || known_.outcome.has_value();
+  }
+  [[nodiscard]] bool ready() const noexcept {
+    if (known_.outcome) return true;
+    return shared_ ? shared_->ready() : call_.ended();
+  }
   // True once the outcome is there; false if the time passed first.
   bool wait_for(std::chrono::nanoseconds at_most) {
+    if (known_.outcome) return true;
     return shared_ ? shared_->wait_for(at_most) : call_.wait(at_most);
   }
   // Waits for the end and consumes the future. Every call has a deadline, so this returns.
   Outcome<R> get() && {
     if (shared_) return std::exchange(shared_, nullptr)->take();
+    if (known_.outcome) return *std::exchange(known_.outcome, std::nullopt);
     call_.wait();
     return decode_(std::exchange(call_, {}));
   }
@@ -71,7 +78,13 @@ class [[nodiscard]] Future {
   // A function that co_awaits may return Future<R>: co_return takes an R or an Outcome<R>.
   using promise_type = detail::FuturePromise<R>;
 
-  // For the library: a future of an outcome that somebody else will set.
+  // For the library: a future that is ready. Allocates nothing.
+  [[nodiscard]] static Future known(Outcome<R> outcome) {
+    Future future;
+    future.known_.outcome.emplace(std::move(outcome));
+    return future;
+  }
+  // A future of an outcome that somebody else will set.
   explicit Future(std::shared_ptr<detail::SharedOutcome<R>> shared) noexcept
       : shared_(std::move(shared)) {}
   explicit Future(detail::CallHandle call) noexcept
@@ -80,7 +93,9 @@ class [[nodiscard]] Future {
   Future(detail::CallHandle call, Outcome<R> (*decode)(detail::CallHandle)) noexcept
       : call_(std::move(call)), decode_(decode) {}
   void attach(detail::Continuation& continuation) {
-    if (shared_) {
+    if (known_.outcome) {
+      continuation.run();
+    } else if (shared_) {
       shared_->attach(continuation);
     } else {
       call_.attach(continuation);
@@ -95,10 +110,23 @@ class [[nodiscard]] Future {
     void run() noexcept override { awaiting.resume(); }
   };
 
+  // Empty once it was moved from.
+  struct Known {
+    std::optional<Outcome<R>> outcome;
+    Known() noexcept = default;
+    Known(Known&& other) noexcept : outcome(std::exchange(other.outcome, std::nullopt)) {}
+    Known& operator=(Known&& other) noexcept {
+      if (this != &other) outcome = std::exchange(other.outcome, std::nullopt);
+      return *this;
+    }
+    ~Known() = default;
+  };
+
   detail::CallHandle call_;
   Outcome<R> (*decode_)(detail::CallHandle) =
       nullptr;  // set for calls only: R must be able to travel
   std::shared_ptr<detail::SharedOutcome<R>> shared_;
+  Known known_;
   Resume resume_;
 };
 

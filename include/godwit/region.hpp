@@ -141,9 +141,7 @@ inline Outcome<void> nothing_of(CallHandle call) {
 // A future that is ready.
 template <class R>
 Future<R> known(Outcome<R> outcome) {
-  auto shared = std::make_shared<SharedOutcome<R>>();
-  shared->set(std::move(outcome));
-  return Future<R>(std::move(shared));
+  return Future<R>::known(std::move(outcome));
 }
 
 // Passes on a call that has ended, to be looked into by somebody else.
@@ -212,9 +210,7 @@ class Region {
       case detail::RegionHandle::Loaded::failed: return tl::unexpected(std::move(failure));
       case detail::RegionHandle::Loaded::elsewhere: break;
     }
-    detail::CallHandle call = handle_.get(index);
-    call.wait();
-    return detail::element_of<T>(std::move(call));
+    return detail::element_of<T>(handle_.get_now(index));
   }
   Outcome<void> store(std::uint64_t index, const T& value) const { return put(index, value).get(); }
   [[nodiscard]] Future<T> get(std::uint64_t index) const {

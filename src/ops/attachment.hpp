@@ -78,7 +78,13 @@ class Attachment {
   void remember(const StepCosts& costs) const {
     const std::lock_guard lock(costs_mutex_);
     costs_ = costs;
+    remembered_ = CostBook::Clock::now();
     is_calibrated_.store(true, std::memory_order_release);
+  }
+  // When that was.
+  [[nodiscard]] CostBook::Clock::time_point remembered() const {
+    const std::lock_guard lock(costs_mutex_);
+    return remembered_;
   }
   [[nodiscard]] bool is_calibrated() const noexcept {
     return is_calibrated_.load(std::memory_order_acquire);
@@ -152,6 +158,7 @@ class Attachment {
   mutable std::atomic<std::uint64_t> elements_;
   mutable std::mutex costs_mutex_;
   mutable StepCosts costs_;
+  mutable CostBook::Clock::time_point remembered_;
   mutable std::atomic<bool> is_calibrated_ = false;
   std::mutex fence_mutex_;
   mutable std::mutex changes_mutex_;

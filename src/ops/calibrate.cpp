@@ -14,6 +14,9 @@ constexpr std::uint32_t kHops = 8;  // of one travelling call
 constexpr int kTravels = 2;         // likewise after one
 constexpr std::uint64_t kLoads = 256;
 constexpr std::uint64_t kLoadStride = 512;  // elements; more than a prefetcher looks ahead
+constexpr int kPulls = 2;
+constexpr std::uint64_t kPullBytes = std::uint64_t{64} << 10;
+constexpr std::size_t kScanWords = std::size_t{1} << 16;
 
 double ns_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::nano>(Clock::now() - begin).count();
@@ -74,6 +77,42 @@ class Calibration {
     return now ? std::optional(now->ns) : std::nullopt;
   }
 
+  // A call that is handed to a worker there.
+  std::optional<double> work(std::uint32_t shard) {
+    const NodeId node = region_.shards()[shard].node;
+    const auto known = book_.work(node);
+    if (known && known->is_fresh()) return known->ns;
+    const std::uint64_t first = 0;
+    const auto measured = elements_of(shard) == 0 ? std::nullopt : best_of(kPulls, [&] {
+      return region_.call(Op::gather_bulk, region_.note("gather", 0, 1, shard), region_.id(), shard,
+                          std::span<const std::uint64_t>(&first, 1));
+    });
+    if (measured) book_.set_work(node, *measured);
+    return measured ? measured : known ? std::optional(known->ns) : std::nullopt;
+  }
+
+  std::optional<double> pull_byte(std::uint32_t shard, std::optional<double> work_ns) {
+    const NodeId node = region_.shards()[shard].node;
+    const auto known = book_.pull_byte(node);
+    if (known && known->is_fresh()) return known->ns;
+    const std::uint64_t size = region_.element_size();
+    const std::uint64_t count = std::min(elements_of(shard), kPullBytes / size);
+    // Of a few bytes nothing can be told.
+    if (!work_ns || count * size < kPullBytes / 8) {
+      return known ? std::optional(known->ns) : std::nullopt;
+    }
+    const auto measured = best_of(kPulls, [&] {
+      return region_.call(Op::get_bulk, region_.note("get", 0, count, shard), region_.id(), shard,
+                          std::uint64_t{0}, count);
+    });
+    if (measured) {
+      book_.set_pull_byte(node,
+                          std::max(0.0, *measured - *work_ns) / static_cast<double>(count * size));
+    }
+    const auto now = book_.pull_byte(node);
+    return now ? std::optional(now->ns) : std::nullopt;
+  }
+
  private:
   [[nodiscard]] std::uint64_t elements_of(std::uint32_t shard) const {
     return region_.map().shard_elements(shard, region_.elements());
@@ -99,28 +138,75 @@ class Calibration {
   const Clock::time_point end_;
 };
 
-}  // namespace
-
-std::vector<ShardCost> calibrate(const Attachment& region) {
-  Calibration calibration(region);
+// The shards without their figures.
+std::vector<ShardCost> bare_costs(const Attachment& region) {
   const auto elements = static_cast<double>(std::max<std::uint64_t>(1, region.elements()));
   std::vector<ShardCost> costs;
   for (std::uint32_t i = 0; i < region.shards().size(); ++i) {
     const Attachment::Shard& shard = region.shards()[i];
-    ShardCost cost{
-        .shard = i,
-        .node = region.host().caller().options().name_of(shard.node),
-        .share = static_cast<double>(region.map().shard_elements(i, region.elements())) / elements,
-        .mapped = shard.mapped != nullptr,
-        .lost = shard.mapped != nullptr && !shard.mapped->home_lives()};
-    if (!cost.lost) {
-      cost.load_ns = calibration.load(i);
-      cost.get_ns = calibration.get(i);
-      cost.hop_ns = calibration.hop(i, cost.get_ns);
-    }
-    costs.push_back(std::move(cost));
+    costs.push_back(
+        {.shard = i,
+         .node = region.host().caller().options().name_of(shard.node),
+         .share = static_cast<double>(region.map().shard_elements(i, region.elements())) / elements,
+         .mapped = shard.mapped != nullptr,
+         .lost = shard.mapped != nullptr && !shard.mapped->home_lives()});
   }
-  region.remember(step_costs(costs));
+  return costs;
+}
+
+}  // namespace
+
+// Once in a process: memory does not get quicker.
+double scan_byte_ns() {
+  static const double figure = [] {
+    const std::vector<std::uint64_t> words(kScanWords, 1);
+    double best = 0;
+    for (int i = 0; i < 3; ++i) {
+      std::uint64_t sum = 0;
+      const auto begin = Clock::now();
+      for (const std::uint64_t& word : words) sum += __atomic_load_n(&word, __ATOMIC_RELAXED);
+      const double ns = ns_since(begin) / (kScanWords * sizeof(std::uint64_t));
+      if (sum == kScanWords && (i == 0 || ns < best)) best = ns;
+    }
+    return best;
+  }();
+  return figure;
+}
+
+StepCosts recall(const Attachment& region) {
+  const CostBook& book = region.host().costs();
+  const auto ns_of = [](const std::optional<CostBook::Figure>& figure) {
+    return figure ? std::optional(figure->ns) : std::nullopt;
+  };
+  const auto& shards = region.shards();
+  std::vector<ShardCost> costs = bare_costs(region);
+  for (std::uint32_t i = 0; i < shards.size(); ++i) {
+    if (costs[i].lost) continue;
+    const NodeId node = shards[i].node;
+    costs[i].load_ns = ns_of(book.load(node));
+    costs[i].get_ns = ns_of(book.get(node));
+    costs[i].hop_ns = ns_of(book.hop(node, shards[(i + 1) % shards.size()].node));
+    costs[i].work_ns = ns_of(book.work(node));
+    costs[i].pull_byte_ns = ns_of(book.pull_byte(node));
+  }
+  const StepCosts joined = step_costs(costs, scan_byte_ns());
+  region.remember(joined);
+  return joined;
+}
+
+std::vector<ShardCost> calibrate(const Attachment& region) {
+  Calibration calibration(region);
+  std::vector<ShardCost> costs = bare_costs(region);
+  for (std::uint32_t i = 0; i < costs.size(); ++i) {
+    ShardCost& cost = costs[i];
+    if (cost.lost) continue;
+    cost.load_ns = calibration.load(i);
+    cost.get_ns = calibration.get(i);
+    cost.hop_ns = calibration.hop(i, cost.get_ns);
+    cost.work_ns = calibration.work(i);
+    cost.pull_byte_ns = calibration.pull_byte(i, cost.work_ns);
+  }
+  region.remember(step_costs(costs, scan_byte_ns()));
   return costs;
 }
 

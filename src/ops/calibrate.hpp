@@ -14,4 +14,10 @@ namespace godwit::ops {
 inline constexpr std::chrono::milliseconds kCalibrationLimit{200};
 std::vector<ShardCost> calibrate(const Attachment& region);
 
+// The same from what the CostBook has by now, whatever its age. Sends nothing.
+StepCosts recall(const Attachment& region);
+
+// What reading memory in order costs this process.
+[[nodiscard]] double scan_byte_ns();
+
 }  // namespace godwit::ops

@@ -3,7 +3,7 @@
 #include "base/fail.hpp"
 #include "godwit/ops.hpp"
 #include "ops/attachment.hpp"
-#include "ops/calibrate.hpp"
+#include "ops/decide.hpp"
 #include "ops/mobile/chased.hpp"
 
 namespace godwit::ops {
@@ -96,16 +96,6 @@ Reached follow_by_gets(const Region<std::uint64_t>& list, std::uint64_t at, std:
   return at;
 }
 
-// The first of a region's operations that has a choice measures; the others find the figures.
-Mechanism chosen_for(const Attachment& region, Reach reach, std::uint64_t steps) {
-  const bool mapped = region.is_all_mapped() && reach == Reach::automatic;
-  if (mapped) return Mechanism::direct;
-  if (!region.is_calibrated()) static_cast<void>(calibrate(region));
-  StepCosts costs = region.step_costs();
-  costs.all_mapped = false;
-  return choose(costs, steps);
-}
-
 }  // namespace
 
 Future<std::uint64_t> chase(const Region<std::uint64_t>& list, std::uint64_t at,
@@ -115,7 +105,7 @@ Future<std::uint64_t> chase(const Region<std::uint64_t>& list, std::uint64_t at,
     return detail::known<std::uint64_t>(tl::unexpected(std::move(fits).error()));
   }
   if (mechanism == Mechanism::automatic) {
-    mechanism = chosen_for(region, list.handle().reach(), steps);
+    mechanism = decide(list.handle(), {.amount = steps}, mechanism);
     if (mechanism == Mechanism::get) {
       if (steps == 1) return list.get(at);  // need not be waited for here
       return detail::known<std::uint64_t>(follow_by_gets(list, at, steps));
@@ -126,10 +116,7 @@ Future<std::uint64_t> chase(const Region<std::uint64_t>& list, std::uint64_t at,
       if (region.is_all_mapped()) {
         return detail::known<std::uint64_t>(follow_directly(region, at, steps));
       }
-      return detail::known<std::uint64_t>(tl::unexpected(
-          Failure{Ending::rejected, ErrorCode::unsupported, false,
-                  fmt::format("chase: region '{}' has shards that are not mapped in this process",
-                              region.name())}));
+      return detail::known<std::uint64_t>(tl::unexpected(not_mapped(region, "chase")));
     case Mechanism::get:
       return detail::known<std::uint64_t>(follow_by_gets(list.through(Reach::message), at, steps));
     case Mechanism::automatic:

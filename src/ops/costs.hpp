@@ -31,7 +31,22 @@ class CostBook {
   [[nodiscard]] std::optional<Figure> hop(NodeId from, NodeId to) const {
     return find(hops_, std::pair(from.value, to.value));
   }
+  // A call that a worker of the node runs.
+  [[nodiscard]] std::optional<Figure> work(NodeId node) const { return find(works_, node); }
+  // Each byte of a large get.
+  [[nodiscard]] std::optional<Figure> pull_byte(NodeId node) const { return find(pulls_, node); }
+
   void set_get(NodeId node, double ns) { set(gets_, node, ns); }
+  // What a real get took: moves the figure by an eighth of the difference. Nothing before the first
+  // set_get(), so that a get that had to connect and ship code does not become the figure.
+  void observe_get(NodeId node, double ns) {
+    const std::lock_guard lock(mutex_);
+    const auto it = gets_.find(node);
+    if (it == gets_.end()) return;
+    it->second = {it->second.ns + (ns - it->second.ns) / 8, Clock::now()};
+  }
+  void set_work(NodeId node, double ns) { set(works_, node, ns); }
+  void set_pull_byte(NodeId node, double ns) { set(pulls_, node, ns); }
   void set_load(NodeId node, double ns) { set(loads_, node, ns); }
   void set_hop(NodeId from, NodeId to, double ns) {
     set(hops_, std::pair(from.value, to.value), ns);
@@ -55,6 +70,8 @@ class CostBook {
   mutable std::mutex mutex_;
   std::map<NodeId, Figure> gets_;
   std::map<NodeId, Figure> loads_;
+  std::map<NodeId, Figure> works_;
+  std::map<NodeId, Figure> pulls_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, Figure> hops_;
 };
 

@@ -1,10 +1,12 @@
 #include "godwit/ops/graph.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/fail.hpp"
 #include "godwit/mobile/std.hpp"
 #include "ops/attachment.hpp"
+#include "ops/decide.hpp"
 
 namespace godwit::ops {
 namespace {
@@ -74,6 +76,89 @@ Outcome<void> fill(const Deal& deal, Graph::Numbers offsets, Graph::Numbers targ
   return {};
 }
 
+// --- By the calling thread ----------------------------------------------------------------------
+
+Failure k_hop_failure(const Words& offsets, ErrorCode reason, const std::string& why) {
+  return {Ending::rejected, reason, false,
+          fmt::format("k_hop in region '{}': {}", offsets.handle().attachment().name(), why)};
+}
+
+void sort_unique(Vertices& vertices) {
+  std::ranges::sort(vertices);
+  const auto rest = std::ranges::unique(vertices);
+  vertices.erase(rest.begin(), rest.end());
+}
+
+// All neighbours of a level's vertices, each once, in order: their offsets are gathered, and then
+// what these lead to.
+Outcome<Vertices> expand_here(const Words& offsets, const Words& targets, const Deal& deal,
+                              const Vertices& level) {
+  Vertices rows;
+  rows.reserve(2 * level.size());
+  for (const std::uint64_t vertex : level) {
+    if (vertex >= deal.vertices) {
+      return tl::unexpected(k_hop_failure(offsets, ErrorCode::invalid_argument,
+                                          fmt::format("an edge leads to vertex {}", vertex)));
+    }
+    rows.push_back(deal.row(vertex));
+    rows.push_back(deal.row(vertex) + 1);
+  }
+  const auto bounds = offsets.gather(rows).get();
+  if (!bounds) return bounds;
+  const std::uint64_t room = targets.handle().attachment().map().abi().chunk;
+  Vertices edges;
+  for (std::size_t i = 0; i < level.size(); ++i) {
+    const std::uint64_t begin = (*bounds)[2 * i];
+    const std::uint64_t end = (*bounds)[2 * i + 1];
+    if (begin > end || end > room) {
+      return tl::unexpected(k_hop_failure(
+          offsets, ErrorCode::invalid_argument,
+          fmt::format("vertex {} has edges {} to {} of {}", level[i], begin, end, room)));
+    }
+    const std::uint64_t base = level[i] / deal.per_shard * room;
+    for (std::uint64_t edge = begin; edge < end; ++edge) edges.push_back(base + edge);
+  }
+  auto found = targets.gather(edges).get();
+  if (found) sort_unique(*found);
+  return found;
+}
+
+Outcome<Vertices> k_hop_here(const Words& offsets, const Words& targets, std::uint64_t from,
+                             const HopLimits& limits) {
+  const Deal deal = deal_of(offsets);
+  Vertices reached{from};
+  Vertices level{from};
+  for (std::uint32_t hop = 0; hop < limits.hops && !level.empty(); ++hop) {
+    const auto found = expand_here(offsets, targets, deal, level);
+    if (!found) return found;
+    level.clear();
+    std::ranges::set_difference(*found, reached, std::back_inserter(level));
+    if (reached.size() + level.size() > limits.at_most) {
+      return tl::unexpected(k_hop_failure(
+          offsets, ErrorCode::too_large,
+          fmt::format("more than {} vertices lie within {} hops", limits.at_most, hop + 1)));
+    }
+    Vertices both;
+    both.reserve(reached.size() + level.size());
+    std::ranges::merge(reached, level, std::back_inserter(both));
+    reached.swap(both);
+  }
+  return reached;
+}
+
+// Vertices that are likely to be reached, if all have as many targets.
+std::uint64_t expected_reach(const Deal& deal, const Words& targets, std::uint32_t hops) {
+  const double degree = static_cast<double>(targets.handle().attachment().elements()) /
+                        static_cast<double>(deal.vertices);
+  double level = 1;
+  double reached = 1;
+  for (std::uint32_t hop = 0; hop < hops && reached < static_cast<double>(deal.vertices); ++hop) {
+    level *= degree;
+    reached += level;
+  }
+  return std::min(deal.vertices, static_cast<std::uint64_t>(std::min(reached, 1e18)));
+}
+
 }  // namespace
 
 Result<Graph> Graph::create(Fleet& fleet, std::string_view name, Numbers offsets, Numbers targets) {
@@ -121,7 +206,7 @@ std::uint64_t Graph::vertices() const {
   return deal_of(offsets_).vertices;
 }
 
-Future<Vertices> Graph::k_hop(std::uint64_t from, const HopLimits& limits) const {
+Future<Vertices> Graph::k_hop(std::uint64_t from, const HopLimits& limits, Mechanism asked) const {
   const Attachment& region = offsets_.handle().attachment();
   const Deal deal = deal_of(offsets_);
   if (from >= deal.vertices) {
@@ -129,6 +214,19 @@ Future<Vertices> Graph::k_hop(std::uint64_t from, const HopLimits& limits) const
         Failure{Ending::rejected, ErrorCode::invalid_argument, false,
                 fmt::format("k_hop from vertex {} in region '{}': there are {} vertices", from,
                             region.name(), deal.vertices)}));
+  }
+  const bool mapped = region.is_all_mapped() && targets_.handle().attachment().is_all_mapped();
+  if (asked == Mechanism::direct && !mapped) {
+    return detail::known<Vertices>(tl::unexpected(not_mapped(region, "k_hop")));
+  }
+  const Work work{.operation = Operation::k_hop,
+                  .amount = expected_reach(deal, targets_, limits.hops),
+                  .hops = limits.hops};
+  if (decide(offsets_.handle(), work, asked) != Mechanism::code) {
+    const Reach reach =
+        asked == Mechanism::automatic ? offsets_.handle().reach() : reach_for(asked);
+    return detail::known(
+        k_hop_here(offsets_.through(reach), targets_.through(reach), from, limits));
   }
   const std::uint64_t row = deal.row(from);
   const Note note = region.note("k_hop", row, 1, region.map().locate(row).shard);

@@ -1,4 +1,8 @@
 #include "godwit/ops/list.hpp"
+
+#include <algorithm>
+
+#include "ops/mobile/chased.hpp"
 #include "ops/search.hpp"
 
 namespace godwit::ops {
@@ -13,8 +17,13 @@ Search begin(const Attachment& region, const ListQuery& query) {
 
 }  // namespace
 
-Future<std::optional<Found>> find(const Region<ListNode>& list, const ListQuery& query) {
-  return search_one(list.handle(), kInList, begin(list.handle().attachment(), query));
+Future<std::optional<Found>> find(const Region<ListNode>& list, const ListQuery& query,
+                                  Mechanism mechanism) {
+  const Attachment& region = list.handle().attachment();
+  // How long the list is, nobody knows: half of what one stay may look at, or of what there is.
+  const std::uint64_t steps = std::min<std::uint64_t>(region.elements(), kStepsPerStay) / 2 + 1;
+  return search_by(list, kInList, begin(region, query),
+                   {.operation = Operation::list_find, .amount = steps}, mechanism);
 }
 
 std::vector<Outcome<std::optional<Found>>> find_many(const Region<ListNode>& list,

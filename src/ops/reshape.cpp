@@ -59,8 +59,10 @@ Error error_of(RegionHost& host, const wire::RegionDescriptor& descriptor, NodeI
 }
 
 // Tells every node that is up, so that mobile code finds the region there at once; those that have
-// a shard must agree: the error is that of the first that did not.
-Status apply_everywhere(RegionHost& host, const wire::RegionDescriptor& descriptor) {
+// a shard must agree: the error is that of the first that did not. A region is dropped without the
+// nodes that are gone; `absent` gets their shards.
+Status apply_everywhere(RegionHost& host, const wire::RegionDescriptor& descriptor,
+                        std::vector<std::uint32_t>& absent) {
   GODWIT_CHECK(wire::validate(descriptor));
   const std::string bytes = wire::encode(descriptor);
   std::vector<Application> applications;
@@ -79,9 +81,11 @@ Status apply_everywhere(RegionHost& host, const wire::RegionDescriptor& descript
     call.wait();
     if (call.ok() || i >= homes || !agreed) continue;  // the others hear of it from the directory
     const Failure failure = call.failure();
-    // What a node that is gone had of it is gone as well.
     const bool gone = failure.ending == Ending::node_lost;
-    if (gone && descriptor.state == wire::RegionState::dropped) continue;
+    if (gone && descriptor.state == wire::RegionState::dropped) {
+      absent.push_back(static_cast<std::uint32_t>(i));
+      continue;
+    }
     agreed = tl::unexpected(error_of(host, descriptor, applications[i].node, failure));
   }
   return agreed;
@@ -135,12 +139,28 @@ Result<wire::RegionDescriptor> describe_new(RegionHost& host, std::string_view n
   return descriptor;
 }
 
+// Memory of a node that is gone is gone as well; a file is not, and a region that is created under
+// the same name would find it.
+Status check_no_files_left(RegionHost& host, const wire::RegionDescriptor& descriptor,
+                           const std::vector<std::uint32_t>& absent) {
+  if (!descriptor.in_files || absent.empty()) return {};
+  const std::uint32_t shard = absent.front();
+  return fail(ErrorCode::node_lost,
+              "region '{0}' is dropped, but {1} of its nodes did not answer and may still have a "
+              "file of it: remove {0}.{2} from the region_dir of node {3}{4}",
+              descriptor.name, absent.size(), shard,
+              host.caller().options().name_of(descriptor.shards[shard].node),
+              absent.size() > 1 ? ", and likewise of the others" : "");
+}
+
 Status change(Attachment& region, wire::RegionDescriptor descriptor) {
   descriptor.version = next_version(descriptor.version);
-  GODWIT_CHECK(apply_everywhere(region.host(), descriptor));
+  std::vector<std::uint32_t> absent;
+  GODWIT_CHECK(apply_everywhere(region.host(), descriptor, absent));
   region.learn(descriptor);
   GODWIT_CHECK(region.host().table().apply(descriptor));
-  return region.host().publish(descriptor);
+  GODWIT_CHECK(region.host().publish(descriptor));
+  return check_no_files_left(region.host(), descriptor, absent);
 }
 
 }  // namespace
@@ -154,14 +174,16 @@ Result<std::shared_ptr<Attachment>> create_region(RegionHost& host, std::string_
                 "there is a region '{}' already; attach to it, or drop it first", name);
   }
   GODWIT_TRY(wire::RegionDescriptor descriptor, describe_new(host, name, type, options));
-  Status done = apply_everywhere(host, descriptor);
+  std::vector<std::uint32_t> absent;
+  Status done = apply_everywhere(host, descriptor, absent);
   if (done) done = host.table().apply(descriptor);
   if (done) done = host.publish(descriptor);
   if (!done) {
     // What some node has made of it goes again; how that ends changes nothing.
     descriptor.state = wire::RegionState::dropped;
+    descriptor.undone = true;
     ++descriptor.version;
-    static_cast<void>(apply_everywhere(host, descriptor));
+    static_cast<void>(apply_everywhere(host, descriptor, absent));
     static_cast<void>(host.table().apply(descriptor));
     return tl::unexpected(std::move(done).error());
   }

@@ -128,8 +128,10 @@ Outcome<void> build_tree(const Region<TreeNode>& tree, std::span<const TreeEntry
   return tree.store(0, nodes);
 }
 
-Future<std::optional<Found>> find(const Region<TreeNode>& tree, std::uint64_t key) {
-  return search_one(tree.handle(), kInTree, {.at = 0, .key = key, .left = kMaxHeight});
+Future<std::optional<Found>> find(const Region<TreeNode>& tree, std::uint64_t key,
+                                  Mechanism mechanism) {
+  return search_by(tree, kInTree, {.at = 0, .key = key, .left = kMaxHeight},
+                   {.operation = Operation::tree_find}, mechanism);
 }
 
 std::vector<Outcome<std::optional<Found>>> find_many(const Region<TreeNode>& tree,

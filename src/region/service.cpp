@@ -118,6 +118,10 @@ Status RegionService::grant(NodeId asker, const wire::Header& question) {
     return fail(ErrorCode::not_found, "this node has no shard {} of region '{}'", question.aux,
                 name);
   }
+  if (!region->why_lost.empty()) {
+    return fail(ErrorCode::node_lost, "shard {} of region '{}' is lost: {}", question.aux, name,
+                region->why_lost);
+  }
   if (region->shard == nullptr) {
     return fail(ErrorCode::node_lost, "shard {} of region '{}' was lost when its node ended",
                 question.aux, name);

@@ -56,6 +56,12 @@ void Shard::set_state(wire::RegionState state) {
   if (state == wire::RegionState::dropped && in_file()) ::unlink(file_.c_str());
 }
 
+void Shard::undo() {
+  if (!found_) return set_state(wire::RegionState::dropped);
+  const std::lock_guard lock(mutex_);
+  segment_.set_state(fabric::SegmentState::dropped);
+}
+
 Result<Shard::Shared> Shard::share() const {
   const std::lock_guard lock(mutex_);
   GODWIT_TRY(fabric::Fd memory, segment_.share());

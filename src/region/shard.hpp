@@ -40,6 +40,8 @@ class Shard {
   [[nodiscard]] Status grow(std::uint64_t elements);
   // Whoever mapped it sees it with the next look. A file is deleted when its shard is dropped.
   void set_state(wire::RegionState state);
+  // Its region could not be made everywhere: dropped, but a file that was there before stays.
+  void undo();
 
   // What another process of this host needs to map it. Errors: unsupported (it lies in a file),
   // resource_exhausted.
@@ -57,7 +59,8 @@ class Shard {
   std::string name_;  // of the region, for messages
   std::uint32_t number_ = 0;
   std::uint32_t element_size_ = 0;
-  std::string file_;  // empty: in memory
+  std::string file_;    // empty: in memory
+  bool found_ = false;  // the file was there before
   std::shared_ptr<Budget> budget_;
 
   mutable std::mutex mutex_;  // guards segment_, but not its data

@@ -18,6 +18,7 @@ void write_region(trace::Json& out, const KnownRegion& region) {
   out.field("shards_lost", std::count(region.nodes.begin(), region.nodes.end(), 0U));
   if (region.own == GODWIT_NO_SHARD) return;
   out.field("shard", region.own).field("shard_lost", region.shard == nullptr);
+  if (!region.why_lost.empty()) out.field("why_lost", region.why_lost);
   if (region.shard == nullptr) return;
   out.field("shard_elements", region.own_elements);
   out.field("shard_bytes", region.own_elements * descriptor.element_size);

@@ -5,7 +5,6 @@
 
 #include "base/fail.hpp"
 #include "godwit/sharding.hpp"
-#include "region/shard_file.hpp"
 
 namespace godwit::region {
 
@@ -13,12 +12,8 @@ ShardStore::ShardStore(Options options)
     : options_(std::move(options)), budget_(std::make_shared<Budget>(options_.budget_bytes)) {}
 
 Result<std::shared_ptr<Shard>> ShardStore::create(const wire::RegionDescriptor& region,
-                                                  std::uint32_t number) {
+                                                  std::uint32_t number, FileUse use) {
   const ShardMap map(region.map);
-  // A shard may have to hold nothing at all; a segment has at least one element's room.
-  const std::uint64_t capacity_bytes =
-      std::max<std::uint64_t>(map.shard_elements(number, region.map.capacity), 1) *
-      region.element_size;
   std::unique_ptr<Shard> shard(new Shard);
   shard->region_ = region.id;
   shard->name_ = region.name;
@@ -26,11 +21,16 @@ Result<std::shared_ptr<Shard>> ShardStore::create(const wire::RegionDescriptor& 
   shard->element_size_ = region.element_size;
   shard->budget_ = budget_;
   if (region.in_files) {
-    GODWIT_TRY(ShardFile file, ShardFile::open(options_.directory, region, number, capacity_bytes));
+    GODWIT_TRY(ShardFile file, ShardFile::open(options_.directory, region, number, use));
     shard->segment_ = std::move(file.segment);
     shard->file_ = std::move(file.path);
+    shard->found_ = file.found;
     shard->data_offset_ = ShardFile::kDataOffset;
   } else {
+    // A shard may have to hold nothing at all; a segment has at least one element's room.
+    const std::uint64_t capacity_bytes =
+        std::max<std::uint64_t>(map.shard_elements(number, region.map.capacity), 1) *
+        region.element_size;
     GODWIT_TRY(shard->segment_,
                fabric::Segment::create(fmt::format("godwit-region-{}.{}", region.name, number),
                                        capacity_bytes));
@@ -41,8 +41,7 @@ Result<std::shared_ptr<Shard>> ShardStore::create(const wire::RegionDescriptor& 
                                  : 0;
   shard->elements_.store(kept / region.element_size);
   if (Status grown = shard->grow(map.shard_elements(number, region.elements)); !grown) {
-    // What was only just made for nothing does not stay behind.
-    if (kept == 0) shard->set_state(wire::RegionState::dropped);
+    shard->undo();  // what was only just made for nothing does not stay behind
     return tl::unexpected(std::move(grown).error());
   }
   shard->set_state(region.state);

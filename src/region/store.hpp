@@ -11,6 +11,7 @@
 #include "fabric/memory/life_word.hpp"
 #include "region/budget.hpp"
 #include "region/shard.hpp"
+#include "region/shard_file.hpp"
 #include "wire/region.hpp"
 
 namespace godwit::region {
@@ -32,9 +33,10 @@ class ShardStore {
   // The memory of the descriptor's shard of that number: zeroed, or what is in its file. Errors:
   // resource_exhausted (the budget: says what is wanted and what is left), invalid_argument (no
   // folder for files), already_exists (the file holds something of another shape, or another
-  // process has it), io.
+  // process has it), not_found (FileUse::find, and there is none), io.
   [[nodiscard]] Result<std::shared_ptr<Shard>> create(const wire::RegionDescriptor& descriptor,
-                                                      std::uint32_t number);
+                                                      std::uint32_t number,
+                                                      FileUse use = FileUse::find_or_make);
   // A life page for whoever maps a shard. Errors: unsupported, resource_exhausted.
   [[nodiscard]] Result<fabric::Fd> share_life();
   [[nodiscard]] const Budget& budget() const noexcept { return *budget_; }

@@ -1,6 +1,9 @@
 #include "region/store.hpp"
 
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -181,6 +184,118 @@ TEST(ShardFile, OfAnotherShapeIsLeftAlone) {
   EXPECT_EQ(words(**same)[3], 3U);
 }
 
+TEST(ShardFile, ACreationThatIsUndoneKeepsWhatWasThereBefore) {
+  const Folder folder;
+  const ShardStore::Options options{.budget_bytes = 0, .directory = folder.path()};
+  wire::RegionDescriptor list = list_over({kSelf}, 10);
+  list.in_files = true;
+  (*ShardStore(options).create(list, 0))->undo();
+  EXPECT_FALSE(std::filesystem::exists(folder.path() + "/list.0")) << "nothing was there";
+  words(**ShardStore(options).create(list, 0))[3] = 3;
+  (*ShardStore(options).create(list, 0))->undo();
+  const auto again = ShardStore(options).create(list, 0);
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(words(**again)[3], 3U);
+}
+
+TEST(ShardFile, OfAnEarlierLifeIsFoundWholeOrNotMade) {
+  const Folder folder;
+  const ShardStore::Options options{.budget_bytes = 0, .directory = folder.path()};
+  const std::string file = folder.path() + "/list.0";
+  wire::RegionDescriptor list = list_over({kSelf}, 10, 1000);
+  list.in_files = true;
+  const auto find = [&] { return ShardStore(options).create(list, 0, FileUse::find); };
+  const auto missing = find();
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, ErrorCode::not_found);
+  EXPECT_NE(missing.error().message.find("list.0 is gone"), std::string::npos)
+      << missing.error().message;
+  EXPECT_FALSE(std::filesystem::exists(file));
+  words(**ShardStore(options).create(list, 0))[9] = 9;
+  EXPECT_EQ(words(**find())[9], 9U);
+  list.elements = 11;
+  const auto short_of_one = find();
+  ASSERT_FALSE(short_of_one);
+  EXPECT_EQ(short_of_one.error().code, ErrorCode::already_exists);
+  EXPECT_NE(short_of_one.error().message.find("10 elements of the 11"), std::string::npos)
+      << short_of_one.error().message;
+  list.elements = 10;
+  std::filesystem::resize_file(file, std::filesystem::file_size(file) - 1);
+  EXPECT_EQ(find().error().code, ErrorCode::already_exists) << "cut short";
+  std::filesystem::resize_file(file, 0);
+  EXPECT_EQ(find().error().code, ErrorCode::already_exists) << "emptied";
+  EXPECT_TRUE(std::filesystem::exists(file)) << "left alone";
+}
+
+TEST(ShardFile, WhoseHeaderIsDamagedIsNotBelieved) {
+  const Folder folder;
+  const ShardStore::Options options{.budget_bytes = 0, .directory = folder.path()};
+  const std::string file = folder.path() + "/list.0";
+  wire::RegionDescriptor list = list_over({kSelf}, 10);
+  list.in_files = true;
+  ASSERT_TRUE(ShardStore(options).create(list, 0));
+  // The segment's header and the shard's shape, a few bytes of each.
+  for (const std::uint64_t at : {0U, 8U, 23U, 4096U, 4104U, 4112U, 4136U, 4144U}) {
+    std::fstream bytes(file, std::ios::in | std::ios::out | std::ios::binary);
+    bytes.seekg(static_cast<std::streamoff>(at));
+    const int before = bytes.get();
+    bytes.seekp(static_cast<std::streamoff>(at));
+    bytes.put(static_cast<char>(before ^ 0x40));
+    bytes.flush();
+    const auto damaged = ShardStore(options).create(list, 0);
+    ASSERT_FALSE(damaged) << at;
+    EXPECT_EQ(damaged.error().code, ErrorCode::already_exists) << at;
+    EXPECT_NE(damaged.error().message.find("list.0: "), std::string::npos)
+        << damaged.error().message;
+    bytes.seekp(static_cast<std::streamoff>(at));
+    bytes.put(static_cast<char>(before));
+  }
+  EXPECT_TRUE(ShardStore(options).create(list, 0));
+}
+
+// A child with a small disk of its own; what is wrong there is its exit status.
+int on_a_small_disk(const std::string& path, int (*work)(const std::string&)) {
+  constexpr int kNotAllowed = 99;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const bool mounted = ::unshare(CLONE_NEWNS) == 0 &&
+                         ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                         ::mount("none", path.c_str(), "tmpfs", 0, "size=64k") == 0;
+    ::_exit(mounted ? work(path) : kNotAllowed);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(ShardFile, ThatTheDiskHasNoRoomForIsRefusedAndLeavesNothing) {
+  const Folder folder;
+  const int wrong = on_a_small_disk(folder.path(), [](const std::string& path) {
+    ShardStore store({.directory = path});
+    wire::RegionDescriptor list = list_over({kSelf}, 100'000);
+    list.in_files = true;
+    const auto refused = store.create(list, 0);
+    if (refused || refused.error().code != ErrorCode::resource_exhausted) return 1;
+    if (refused.error().message.find("disk") == std::string::npos) return 2;
+    if (!std::filesystem::is_empty(path)) return 3;
+    list.elements = 10;  // and room to grow to that the disk does not have
+    const auto small = store.create(list, 0);
+    if (!small) return 4;
+    words(**small)[9] = 9;
+    const Status grown = (*small)->grow(100'000);
+    if (grown || grown.error().code != ErrorCode::resource_exhausted) return 5;
+    if ((*small)->elements() != 10 || words(**small)[9] != 9) return 6;
+    std::ofstream(path + "/filler") << std::string(64 * 1024, 'x');
+    list = list_over({kOther, kSelf}, 10);
+    list.in_files = true;
+    const auto none = store.create(list, 1);
+    if (none || none.error().code != ErrorCode::resource_exhausted) return 7;
+    return std::filesystem::exists(path + "/list.1") ? 8 : 0;
+  });
+  if (wrong == 99) GTEST_SKIP() << "mounting a small disk needs the rights to";
+  EXPECT_EQ(wrong, 0);
+}
+
 TEST(ShardFile, NeedsAFolderThatIsThere) {
   wire::RegionDescriptor list = list_over({kSelf}, 10);
   list.in_files = true;
@@ -191,6 +306,7 @@ TEST(ShardFile, NeedsAFolderThatIsThere) {
   const auto gone = ShardStore({.directory = "/no/such/folder"}).create(list, 0);
   ASSERT_FALSE(gone);
   EXPECT_EQ(gone.error().code, ErrorCode::io);
+  EXPECT_NE(gone.error().message.find("region_dir"), std::string::npos) << gone.error().message;
   list.name = "../list";
   const Folder folder;
   EXPECT_EQ(ShardStore({.directory = folder.path()}).create(list, 0).error().code,

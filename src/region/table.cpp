@@ -125,18 +125,35 @@ Status RegionTable::change(RegionDescriptor news, const KnownRegionPtr& known) {
   auto changed = std::make_shared<KnownRegion>();
   changed->own = find_shard(news, self_.node);
   if (changed->own != GODWIT_NO_SHARD && is_own(news, changed->own)) {
-    GODWIT_TRY(changed->shard, shape_shard(news, changed->own, known.get()));
+    auto shard = shape_shard(news, changed->own, known.get());
+    // A file of an earlier life that cannot be used is a lost shard of a region that lives on;
+    // everything else was asked for just now, and is refused.
+    const bool had_one = known != nullptr && known->shard != nullptr;
+    if (!shard && (had_one || is_of_this_life(news, changed->own))) {
+      return tl::unexpected(std::move(shard).error());
+    }
+    if (shard) {
+      changed->shard = *std::move(shard);
+    } else {
+      changed->why_lost = shard.error().message;
+    }
     changed->own_elements = ShardMap(news.map).shard_elements(changed->own, news.elements);
   }
   const RegionState state = news.state;
+  const bool undone = news.undone;
   changed->descriptor = std::move(news);
   {
     const std::lock_guard lock(mutex_);
-    changed->nodes = homes(changed->descriptor);
+    changed->nodes = homes(*changed);
     insert(std::move(changed));
   }
   // Only now, so that nobody finds the region by its name and its memory dropped.
-  if (known != nullptr && known->shard != nullptr) known->shard->set_state(state);
+  if (known == nullptr || known->shard == nullptr) return {};
+  if (undone) {
+    known->shard->undo();
+  } else {
+    known->shard->set_state(state);
+  }
   return {};
 }
 
@@ -145,14 +162,21 @@ Result<std::shared_ptr<Shard>> RegionTable::shape_shard(const RegionDescriptor& 
                                                         std::uint32_t own,
                                                         const KnownRegion* known) {
   if (news.state == RegionState::dropped) return std::shared_ptr<Shard>();
-  if (known == nullptr || known->shard == nullptr) return store_->create(news, own);
+  if (known == nullptr || known->shard == nullptr) {
+    return store_->create(news, own,
+                          is_of_this_life(news, own) ? FileUse::find_or_make : FileUse::find);
+  }
   GODWIT_CHECK(known->shard->grow(ShardMap(news.map).shard_elements(own, news.elements)));
   return known->shard;
 }
 
 bool RegionTable::is_own(const RegionDescriptor& region, std::uint32_t shard) const {
   return store_ != nullptr && region.shards[shard].node == self_.node &&
-         (region.in_files || region.shards[shard].epoch == self_.epoch);
+         (region.in_files || is_of_this_life(region, shard));
+}
+
+bool RegionTable::is_of_this_life(const RegionDescriptor& region, std::uint32_t shard) const {
+  return region.shards[shard].epoch == self_.epoch;
 }
 
 void RegionTable::set_nodes(fleet::NodeList nodes) {
@@ -164,7 +188,7 @@ void RegionTable::set_nodes(fleet::NodeList nodes) {
     lives_[record.id] = {record.epoch, record.state == fleet::NodeState::lost};
   }
   for (auto& [id, region] : regions_) {
-    std::vector<std::uint64_t> now = homes(region->descriptor);
+    std::vector<std::uint64_t> now = homes(*region);
     if (now == region->nodes) continue;
     auto changed = std::make_shared<KnownRegion>(*region);
     changed->nodes = std::move(now);
@@ -173,14 +197,15 @@ void RegionTable::set_nodes(fleet::NodeList nodes) {
 }
 
 // A node nobody has told us of yet may well be there.
-std::vector<std::uint64_t> RegionTable::homes(const RegionDescriptor& region) const {
+std::vector<std::uint64_t> RegionTable::homes(const KnownRegion& known) const {
+  const RegionDescriptor& region = known.descriptor;
   std::vector<std::uint64_t> nodes;
   nodes.reserve(region.shards.size());
   for (std::uint32_t i = 0; i < region.shards.size(); ++i) {
     const wire::RegionShard& shard = region.shards[i];
     bool lost = false;
     if (shard.node == self_.node) {
-      lost = !is_own(region, i);
+      lost = !is_own(region, i) || !known.why_lost.empty();
     } else if (const auto life = lives_.find(shard.node); life != lives_.end()) {
       const bool later = !region.in_files && life->second.epoch > shard.epoch;
       const bool current = region.in_files || life->second.epoch == shard.epoch;
@@ -270,6 +295,10 @@ Result<call::Regions::Pin> RegionTable::view(std::uint64_t id, std::string_view 
   if ((rights & ~granted) != 0) {
     return fail(ErrorCode::permission, "region '{}' {}", descriptor.name,
                 sealed ? "is sealed: it can be read only" : "knows no such right");
+  }
+  if (!found->why_lost.empty()) {
+    return fail(ErrorCode::node_lost, "shard {} of region '{}' is lost: {}", found->own,
+                descriptor.name, found->why_lost);
   }
   if (found->own != GODWIT_NO_SHARD && found->shard == nullptr) {
     return fail(ErrorCode::node_lost, "shard {} of region '{}' was lost when node {} ended",

@@ -36,6 +36,7 @@ struct KnownRegion {
   std::vector<std::uint64_t> nodes;     // the home of each shard; 0: lost
   std::uint32_t own = GODWIT_NO_SHARD;  // this process's shard
   std::shared_ptr<Shard> shard;         // its memory; null: lost, or there is none
+  std::string why_lost;                 // if it lies in a file that cannot be used
   std::uint64_t own_elements = 0;       // of the region's, how many lie in it
 };
 using KnownRegionPtr = std::shared_ptr<const KnownRegion>;
@@ -107,10 +108,12 @@ class RegionTable final : public call::Regions {
                                                            std::uint32_t own,
                                                            const KnownRegion* known);
   [[nodiscard]] bool is_own(const wire::RegionDescriptor& region, std::uint32_t shard) const;
+  [[nodiscard]] bool is_of_this_life(const wire::RegionDescriptor& region,
+                                     std::uint32_t shard) const;
   // The rest with mutex_ held.
   [[nodiscard]] KnownRegionPtr lookup(std::uint64_t id) const;
   [[nodiscard]] KnownRegionPtr lookup(std::string_view name) const;
-  [[nodiscard]] std::vector<std::uint64_t> homes(const wire::RegionDescriptor& region) const;
+  [[nodiscard]] std::vector<std::uint64_t> homes(const KnownRegion& region) const;
   void insert(KnownRegionPtr region);
 
   const Self self_;

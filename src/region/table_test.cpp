@@ -1,12 +1,15 @@
 #include "region/table.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <filesystem>
 #include <thread>
 
+#include "region/folder_for_test.hpp"
 #include "region/region_for_test.hpp"
 #include "trace/json.hpp"
 
@@ -234,6 +237,55 @@ TEST_F(RegionTableTest, AShardOfAnEarlierLifeIsLostAndNeverZeros) {
             "shard 0 of region 'list' was lost when node n1 ended");
   EXPECT_EQ(store_.budget().used_bytes(), 0U);
   EXPECT_EQ(table_.region(77).value()->nodes[0], 0U);
+}
+
+TEST_F(RegionTableTest, AFileOfAnEarlierLifeThatIsGoneIsALostShardOfARegionThatLivesOn) {
+  const Folder folder;
+  ShardStore store({.directory = folder.path()});
+  RegionTable table({kSelf, kNow, "n1"}, &store);
+  list_.in_files = true;
+  list_.shards[0].epoch = Epoch{19};
+  ASSERT_TRUE(table.hear(bytes_of(encode(list_))));
+  EXPECT_EQ(table.region(77).value()->nodes, (std::vector<std::uint64_t>{0, kOther.value}));
+  const auto seen = table.view(77, "u64", GODWIT_REGION_READ, view_);
+  EXPECT_THAT(refused(failure_of(seen), ErrorCode::node_lost),
+              testing::AllOf(testing::HasSubstr("shard 0 of region 'list' is lost"),
+                             testing::HasSubstr("list.0 is gone")));
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path())) << "zeros would look like data";
+  table.set_nodes(nodes({}));
+  EXPECT_EQ(table.region(77).value()->nodes[0], 0U);
+  trace::Json status;
+  status.open('{');
+  table.write_status(status);
+  EXPECT_THAT(status.text(), testing::HasSubstr("list.0 is gone"));
+  EXPECT_TRUE(table.apply(dropped(list_)));
+}
+
+TEST_F(RegionTableTest, AnUndoneCreationLeavesFilesThatWereThereBefore) {
+  const Folder folder;
+  ShardStore store({.directory = folder.path()});
+  list_.in_files = true;
+  const auto first_word = [](RegionTable& table, std::uint64_t id) {
+    return reinterpret_cast<std::uint64_t*>(table.region(id).value()->shard->data());
+  };
+  RegionDescriptor undone = dropped(list_);
+  undone.undone = true;
+  {
+    RegionTable table({kSelf, kNow, "n1"}, &store);
+    ASSERT_TRUE(table.apply(list_));
+    ASSERT_TRUE(table.apply(undone));
+    EXPECT_TRUE(std::filesystem::is_empty(folder.path())) << "there was none before";
+    list_.id = 78;
+    ASSERT_TRUE(table.apply(list_));
+    *first_word(table, 78) = 5;
+  }
+  RegionTable table({kSelf, kNow, "n1"}, &store);
+  list_.id = undone.id = 79;
+  ASSERT_TRUE(table.apply(list_));
+  ASSERT_TRUE(table.apply(undone));
+  list_.id = 80;
+  ASSERT_TRUE(table.apply(list_));
+  EXPECT_EQ(*first_word(table, 80), 5U);
 }
 
 TEST_F(RegionTableTest, ShardsOfNodesThatEndedHaveNoOwner) {

@@ -35,6 +35,7 @@ static_assert(sizeof(Head) + kMaxRegionShards * sizeof(RegionShard) + kMaxRegion
 
 constexpr std::uint16_t kFormat = 1;
 constexpr std::uint8_t kInFiles = 1;
+constexpr std::uint8_t kUndone = 2;
 
 Status validate_shape(const RegionDescriptor& region) {
   const godwit_shard_map& map = region.map;
@@ -81,8 +82,8 @@ std::string_view to_string(RegionState state) noexcept {
 
 bool operator==(const RegionDescriptor& a, const RegionDescriptor& b) {
   return a.id == b.id && a.version == b.version && a.state == b.state && a.in_files == b.in_files &&
-         a.element_size == b.element_size && a.elements == b.elements && same_map(a.map, b.map) &&
-         a.name == b.name && a.type == b.type && a.shards == b.shards;
+         a.undone == b.undone && a.element_size == b.element_size && a.elements == b.elements &&
+         same_map(a.map, b.map) && a.name == b.name && a.type == b.type && a.shards == b.shards;
 }
 
 bool same_map(const godwit_shard_map& a, const godwit_shard_map& b) noexcept {
@@ -110,6 +111,10 @@ Status validate(const RegionDescriptor& region) {
   if (region.state > RegionState::dropped) {
     return fail(ErrorCode::invalid_argument, "region '{}': no state has the number {}", region.name,
                 static_cast<unsigned>(region.state));
+  }
+  if (region.undone && region.state != RegionState::dropped) {
+    return fail(ErrorCode::invalid_argument, "region '{}': undone, and yet not dropped",
+                region.name);
   }
   GODWIT_CHECK(validate_shape(region));
   if (region.type.empty() || region.type.size() > kMaxRegionTypeBytes) {
@@ -140,7 +145,8 @@ Status validate(const RegionDescriptor& region) {
 std::string encode(const RegionDescriptor& region) {
   Head head;
   head.state = static_cast<std::uint8_t>(region.state);
-  head.flags = region.in_files ? kInFiles : std::uint8_t{0};
+  head.flags =
+      static_cast<std::uint8_t>((region.in_files ? kInFiles : 0) | (region.undone ? kUndone : 0));
   head.element_size = region.element_size;
   head.id = region.id;
   head.version = region.version;
@@ -176,7 +182,7 @@ Result<RegionDescriptor> parse_region(Bytes bytes) {
                 "a region's description of {} bytes claims {} shards and {} bytes of text",
                 bytes.size(), head.shards, head.name_size + head.type_size);
   }
-  if ((head.flags & ~kInFiles) != 0 || head.reserved != 0) {
+  if ((head.flags & ~(kInFiles | kUndone)) != 0 || head.reserved != 0) {
     return fail(ErrorCode::bad_format, "a region's description has flags this build does not know");
   }
   RegionDescriptor region;
@@ -184,6 +190,7 @@ Result<RegionDescriptor> parse_region(Bytes bytes) {
   region.version = head.version;
   region.state = static_cast<RegionState>(head.state);
   region.in_files = (head.flags & kInFiles) != 0;
+  region.undone = (head.flags & kUndone) != 0;
   region.element_size = head.element_size;
   region.elements = head.elements;
   region.map = {head.capacity, head.chunk, head.shards, head.kind};

@@ -44,6 +44,8 @@ struct RegionDescriptor {
   std::uint64_t version = 1;  // grows with each change of the others
   RegionState state = RegionState::live;
   bool in_files = false;
+  // Of a dropped one: not all nodes could make it. Files that were there before it stay.
+  bool undone = false;
   std::uint32_t element_size = 0;  // in bytes
   std::uint64_t elements = 0;
   godwit_shard_map map{1, 1, 1, GODWIT_SHARD_IN_ORDER};

@@ -52,6 +52,20 @@ TEST(RegionDescriptor, SurvivesTheWire) {
   EXPECT_EQ(heard->key(), "region/list");
 }
 
+TEST(RegionDescriptor, OfACreationThatWasUndoneSaysSo) {
+  RegionDescriptor said = list_on_two();
+  said.undone = true;
+  const Status early = validate(said);
+  ASSERT_FALSE(early);
+  EXPECT_NE(early.error().message.find("not dropped"), std::string::npos) << early.error().message;
+  said.state = RegionState::dropped;
+  const auto heard = parse_region(bytes_of(encode(said)));
+  ASSERT_TRUE(heard) << heard.error().message;
+  EXPECT_EQ(*heard, said);
+  said.undone = false;
+  EXPECT_FALSE(*heard == said);
+}
+
 TEST(RegionDescriptor, TheLargestFitsUnderASharedName) {
   RegionDescriptor region = list_on_two();
   region.map = Sharding::blocks().over(1000, kMaxRegionShards).abi();

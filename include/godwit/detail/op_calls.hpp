@@ -4,14 +4,17 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "godwit/codec.hpp"
 #include "godwit/detail/region_handle.hpp"
 #include "godwit/export.hpp"
 #include "godwit/function.hpp"
 #include "godwit/future.hpp"
+#include "godwit/ops/mechanism.hpp"
 #include "godwit/ops/parts.hpp"
 
 namespace godwit::detail {
@@ -49,6 +52,16 @@ struct OpSubject {
 [[nodiscard]] GODWIT_API RegionTransfer start_scatter_add(const RegionHandle& region,
                                                           std::span<const std::uint64_t> indices,
                                                           Blob numbers, ops::Number number);
+
+// --- The same by the calling thread, where that is what the mechanism comes to; none: start it ---
+[[nodiscard]] GODWIT_API std::optional<Outcome<ops::PackedAggregate>> aggregate_here(
+    const RegionHandle& region, const char* what, ops::Number number, std::uint64_t at_least,
+    std::uint64_t at_most, ops::Mechanism mechanism);
+[[nodiscard]] GODWIT_API std::optional<Outcome<std::vector<ops::PackedEntry>>> top_here(
+    const RegionHandle& region, ops::Number number, std::uint32_t k, ops::Mechanism mechanism);
+[[nodiscard]] GODWIT_API std::optional<Outcome<std::vector<std::uint64_t>>> histogram_here(
+    const RegionHandle& region, ops::Number number, std::uint64_t low, std::uint64_t high,
+    std::uint32_t buckets, ops::Mechanism mechanism);
 
 // --- Checks that need no call; their failures name the region and the elements ---
 // Whether every shard has room for so many elements there.

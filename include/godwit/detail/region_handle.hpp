@@ -86,6 +86,8 @@ class GODWIT_API RegionHandle {
   // Calls to the element's home; the index is in range. Of elements of 1, 2, 4 or 8 bytes the
   // result is a word, of others bytes.
   [[nodiscard]] CallHandle get(std::uint64_t index) const;
+  // The same, waited for. Some of these tell the figures that mechanisms are chosen by.
+  [[nodiscard]] CallHandle get_now(std::uint64_t index) const;
   [[nodiscard]] CallHandle put(std::uint64_t index, const void* element) const;
   [[nodiscard]] CallHandle fetch_add(std::uint64_t index, std::uint64_t delta) const;
   [[nodiscard]] CallHandle compare_swap(std::uint64_t index, std::uint64_t expected,

@@ -20,10 +20,8 @@ namespace godwit::ops {
   return search.state == Search::kUnderWay && search.left > 0;
 }
 
-// Looks at the next element if it lies on this node. False: it does not, or the search is over.
-[[nodiscard]] inline bool step(const RegionView<ListNode>& list, Search& search) {
-  if (!is_under_way(search) || !list.owns(search.at)) return false;
-  const ListNode node = list[search.at];
+// What the element at search.at means for a search that is under way. False: it is over.
+inline bool advance(const ListNode& node, Search& search) {
   --search.left;
   if (node.key == search.key) {
     search.state = Search::kFound;
@@ -42,9 +40,7 @@ namespace godwit::ops {
 }
 
 // The same for a tree, from the root (element 0) down.
-[[nodiscard]] inline bool step(const RegionView<TreeNode>& tree, Search& search) {
-  if (!is_under_way(search) || !tree.owns(search.at)) return false;
-  const TreeNode node = tree[search.at];
+inline bool advance(const TreeNode& node, Search& search) {
   --search.left;
   if (node.count > kTreeFan) {
     search.state = Search::kBroken;
@@ -60,6 +56,13 @@ namespace godwit::ops {
     search.value = node.values[below - 1];
   }
   return search.state == Search::kUnderWay;
+}
+
+// Looks at the next element if it lies on this node. False: it does not, or the search is over.
+template <class Node>
+[[nodiscard]] bool step(const RegionView<Node>& region, Search& search) {
+  if (!is_under_way(search) || !region.owns(search.at)) return false;
+  return advance(region[search.at], search);
 }
 
 }  // namespace godwit::ops

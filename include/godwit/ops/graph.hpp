@@ -12,6 +12,7 @@
 #include "godwit/export.hpp"
 #include "godwit/fleet.hpp"
 #include "godwit/future.hpp"
+#include "godwit/ops/mechanism.hpp"
 #include "godwit/region.hpp"
 
 namespace godwit::ops {
@@ -40,9 +41,11 @@ class GODWIT_API Graph {
 
   // All vertices that so many hops or fewer lead to, `from` included, in order. The work is done by
   // a function at the home of `from`, which asks the homes of each level's vertices at the same
-  // time. Failures: as those of Region; too_large, naming the limit.
-  [[nodiscard]] Future<std::vector<std::uint64_t>> k_hop(std::uint64_t from,
-                                                         const HopLimits& limits) const;
+  // time; `direct` and `get` gather each level here, and are over when this returns. Failures: as
+  // those of Region; too_large, naming the limit.
+  [[nodiscard]] Future<std::vector<std::uint64_t>> k_hop(
+      std::uint64_t from, const HopLimits& limits,
+      Mechanism mechanism = Mechanism::automatic) const;
   Status drop();
 
  private:

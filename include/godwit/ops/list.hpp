@@ -13,6 +13,7 @@
 #include "godwit/export.hpp"
 #include "godwit/future.hpp"
 #include "godwit/ops/layout.hpp"
+#include "godwit/ops/mechanism.hpp"
 #include "godwit/region.hpp"
 
 namespace godwit::ops {
@@ -31,9 +32,10 @@ struct ListQuery {
 // The first node of the list that has the key, or none. One call, which goes from node to node.
 // Whoever adds a node writes it before pointing to it: a node that changes while it is looked at
 // may be seen half changed. Failures: as those of Region; invalid_argument also if the list leads
-// out of the region or round in a circle.
-[[nodiscard]] GODWIT_API Future<std::optional<Found>> find(const Region<ListNode>& list,
-                                                           const ListQuery& query);
+// out of the region or round in a circle. `direct` and `get` are over when this returns.
+[[nodiscard]] GODWIT_API Future<std::optional<Found>> find(
+    const Region<ListNode>& list, const ListQuery& query,
+    Mechanism mechanism = Mechanism::automatic);
 
 // The same for many, which share messages as those of chase_many() do (godwit/ops/many.hpp). Waits.
 // The i-th outcome is that of queries[i].

@@ -36,43 +36,35 @@ struct Buckets {
   std::uint32_t count = 0;  // 1 to kMaxBuckets
 };
 
-// --- For the library: replies, read ---
+// --- For the library: results, read ---
 
 template <AnyNumber T>
-Outcome<Aggregate<T>> aggregate_outcome(detail::CallHandle call) {
-  if (!call.ok()) return tl::unexpected(detail::region_failure(call));
-  const auto packed = detail::outcome_of<PackedAggregate>(std::move(call));
+Outcome<Aggregate<T>> unpack_aggregate(const Outcome<PackedAggregate>& packed) {
   if (!packed) return tl::unexpected(packed.error());
   return Aggregate<T>::from(*packed);
 }
 template <AnyNumber T>
-Outcome<SumOf<T>> sum_outcome(detail::CallHandle call) {
-  const auto all = aggregate_outcome<T>(std::move(call));
-  if (!all) return tl::unexpected(all.error());
-  return all->sum;
+Outcome<SumOf<T>> unpack_sum(const Outcome<PackedAggregate>& packed) {
+  if (!packed) return tl::unexpected(packed.error());
+  return Aggregate<T>::from(*packed).sum;
 }
 template <AnyNumber T>
-Outcome<std::uint64_t> count_outcome(detail::CallHandle call) {
-  const auto all = aggregate_outcome<T>(std::move(call));
-  if (!all) return tl::unexpected(all.error());
-  return all->count;
+Outcome<std::uint64_t> unpack_count(const Outcome<PackedAggregate>& packed) {
+  if (!packed) return tl::unexpected(packed.error());
+  return packed->count;
 }
 template <AnyNumber T>
-Outcome<std::optional<T>> min_outcome(detail::CallHandle call) {
-  const auto all = aggregate_outcome<T>(std::move(call));
-  if (!all) return tl::unexpected(all.error());
-  return all->count == 0 ? std::optional<T>() : all->min;
+Outcome<std::optional<T>> unpack_min(const Outcome<PackedAggregate>& packed) {
+  if (!packed) return tl::unexpected(packed.error());
+  return packed->count == 0 ? std::optional<T>() : Aggregate<T>::from(*packed).min;
 }
 template <AnyNumber T>
-Outcome<std::optional<T>> max_outcome(detail::CallHandle call) {
-  const auto all = aggregate_outcome<T>(std::move(call));
-  if (!all) return tl::unexpected(all.error());
-  return all->count == 0 ? std::optional<T>() : all->max;
+Outcome<std::optional<T>> unpack_max(const Outcome<PackedAggregate>& packed) {
+  if (!packed) return tl::unexpected(packed.error());
+  return packed->count == 0 ? std::optional<T>() : Aggregate<T>::from(*packed).max;
 }
 template <AnyNumber T>
-Outcome<std::vector<Entry<T>>> top_outcome(detail::CallHandle call) {
-  if (!call.ok()) return tl::unexpected(detail::region_failure(call));
-  const auto packed = detail::outcome_of<std::vector<PackedEntry>>(std::move(call));
+Outcome<std::vector<Entry<T>>> unpack_top(const Outcome<std::vector<PackedEntry>>& packed) {
   if (!packed) return tl::unexpected(packed.error());
   std::vector<Entry<T>> entries;
   entries.reserve(packed->size());
@@ -81,9 +73,7 @@ Outcome<std::vector<Entry<T>>> top_outcome(detail::CallHandle call) {
   }
   return entries;
 }
-inline Outcome<Histogram> histogram_outcome(detail::CallHandle call) {
-  if (!call.ok()) return tl::unexpected(detail::region_failure(call));
-  auto counts = detail::outcome_of<std::vector<std::uint64_t>>(std::move(call));
+inline Outcome<Histogram> unpack_histogram(const Outcome<std::vector<std::uint64_t>>& counts) {
   if (!counts) return tl::unexpected(counts.error());
   if (counts->size() < 2) {
     return tl::unexpected(
@@ -92,67 +82,91 @@ inline Outcome<Histogram> histogram_outcome(detail::CallHandle call) {
   return Histogram{counts->front(), {counts->begin() + 1, counts->end() - 1}, counts->back()};
 }
 
+// The reply of a call, made an R by `Unpack`.
+template <class Packed, class R, Outcome<R> (*Unpack)(const Outcome<Packed>&)>
+Outcome<R> reduced_outcome(detail::CallHandle call) {
+  if (!call.ok()) return tl::unexpected(detail::region_failure(call));
+  return Unpack(detail::outcome_of<Packed>(std::move(call)));
+}
+
+template <class R, Outcome<R> (*Unpack)(const Outcome<PackedAggregate>&), AnyNumber T>
+[[nodiscard]] Future<R> aggregated(const Region<T>& region, const char* what, const Where<T>& where,
+                                   Mechanism mechanism) {
+  const std::uint64_t at_least = bits_of(where.at_least);
+  const std::uint64_t at_most = bits_of(where.at_most);
+  if (const auto here = detail::aggregate_here(region.handle(), what, number_of<T>, at_least,
+                                               at_most, mechanism)) {
+    return detail::known<R>(Unpack(*here));
+  }
+  return Future<R>(detail::start_aggregate(region.handle(), what, number_of<T>, at_least, at_most),
+                   &reduced_outcome<PackedAggregate, R, Unpack>);
+}
+
 // --- Filter and aggregate ---
+// `direct` and `get` are over when these return, also if `automatic` chose them: it does for
+// regions so small that a call costs more.
 
 // Of the elements that lie in a range. Sums of integers wrap around at 64 bits; those of floating
 // point are added in an order that the sharding gives.
 template <AnyNumber T>
 [[nodiscard]] Future<Aggregate<T>> aggregate(const Region<T>& region,
-                                             std::type_identity_t<Where<T>> where = {}) {
-  return Future<Aggregate<T>>(
-      detail::start_aggregate(region.handle(), "aggregate", number_of<T>, bits_of(where.at_least),
-                              bits_of(where.at_most)),
-      &aggregate_outcome<T>);
+                                             std::type_identity_t<Where<T>> where = {},
+                                             Mechanism mechanism = Mechanism::automatic) {
+  return aggregated<Aggregate<T>, &unpack_aggregate<T>>(region, "aggregate", where, mechanism);
 }
 template <AnyNumber T>
 [[nodiscard]] Future<SumOf<T>> sum(const Region<T>& region,
-                                   std::type_identity_t<Where<T>> where = {}) {
-  return Future<SumOf<T>>(detail::start_aggregate(region.handle(), "sum", number_of<T>,
-                                                  bits_of(where.at_least), bits_of(where.at_most)),
-                          &sum_outcome<T>);
+                                   std::type_identity_t<Where<T>> where = {},
+                                   Mechanism mechanism = Mechanism::automatic) {
+  return aggregated<SumOf<T>, &unpack_sum<T>>(region, "sum", where, mechanism);
 }
 template <AnyNumber T>
 [[nodiscard]] Future<std::uint64_t> count(const Region<T>& region,
-                                          std::type_identity_t<Where<T>> where = {}) {
-  return Future<std::uint64_t>(
-      detail::start_aggregate(region.handle(), "count", number_of<T>, bits_of(where.at_least),
-                              bits_of(where.at_most)),
-      &count_outcome<T>);
+                                          std::type_identity_t<Where<T>> where = {},
+                                          Mechanism mechanism = Mechanism::automatic) {
+  return aggregated<std::uint64_t, &unpack_count<T>>(region, "count", where, mechanism);
 }
 // None if no element lies in the range.
 template <AnyNumber T>
 [[nodiscard]] Future<std::optional<T>> min(const Region<T>& region,
-                                           std::type_identity_t<Where<T>> where = {}) {
-  return Future<std::optional<T>>(
-      detail::start_aggregate(region.handle(), "min", number_of<T>, bits_of(where.at_least),
-                              bits_of(where.at_most)),
-      &min_outcome<T>);
+                                           std::type_identity_t<Where<T>> where = {},
+                                           Mechanism mechanism = Mechanism::automatic) {
+  return aggregated<std::optional<T>, &unpack_min<T>>(region, "min", where, mechanism);
 }
 template <AnyNumber T>
 [[nodiscard]] Future<std::optional<T>> max(const Region<T>& region,
-                                           std::type_identity_t<Where<T>> where = {}) {
-  return Future<std::optional<T>>(
-      detail::start_aggregate(region.handle(), "max", number_of<T>, bits_of(where.at_least),
-                              bits_of(where.at_most)),
-      &max_outcome<T>);
+                                           std::type_identity_t<Where<T>> where = {},
+                                           Mechanism mechanism = Mechanism::automatic) {
+  return aggregated<std::optional<T>, &unpack_max<T>>(region, "max", where, mechanism);
 }
 
 // --- Top-k and histogram ---
 
 // The k largest elements, 1 to kMaxTop, largest first; of equal ones the smaller index first.
 template <AnyNumber T>
-[[nodiscard]] Future<std::vector<Entry<T>>> top(const Region<T>& region, std::uint32_t k) {
-  return Future<std::vector<Entry<T>>>(detail::start_top(region.handle(), number_of<T>, k),
-                                       &top_outcome<T>);
+[[nodiscard]] Future<std::vector<Entry<T>>> top(const Region<T>& region, std::uint32_t k,
+                                                Mechanism mechanism = Mechanism::automatic) {
+  using Entries = std::vector<Entry<T>>;
+  if (const auto here = detail::top_here(region.handle(), number_of<T>, k, mechanism)) {
+    return detail::known<Entries>(unpack_top<T>(*here));
+  }
+  return Future<Entries>(detail::start_top(region.handle(), number_of<T>, k),
+                         &reduced_outcome<std::vector<PackedEntry>, Entries, &unpack_top<T>>);
 }
 
 template <AnyNumber T>
 [[nodiscard]] Future<Histogram> histogram(const Region<T>& region,
-                                          std::type_identity_t<Buckets<T>> buckets) {
+                                          std::type_identity_t<Buckets<T>> buckets,
+                                          Mechanism mechanism = Mechanism::automatic) {
+  const std::uint64_t low = bits_of(buckets.low);
+  const std::uint64_t high = bits_of(buckets.high);
+  if (const auto here = detail::histogram_here(region.handle(), number_of<T>, low, high,
+                                               buckets.count, mechanism)) {
+    return detail::known<Histogram>(unpack_histogram(*here));
+  }
   return Future<Histogram>(
-      detail::start_histogram(region.handle(), number_of<T>, bits_of(buckets.low),
-                              bits_of(buckets.high), buckets.count),
-      &histogram_outcome);
+      detail::start_histogram(region.handle(), number_of<T>, low, high, buckets.count),
+      &reduced_outcome<std::vector<std::uint64_t>, Histogram, &unpack_histogram>);
 }
 
 // --- With a function of your own ---

@@ -32,9 +32,10 @@ namespace godwit::ops {
                                                   std::span<const TreeEntry> entries);
 
 // The entry of that key and the leaf it is in, or none. One call, which goes from the root down.
-// Failures: as those of Region; invalid_argument also if the region does not hold a tree.
-[[nodiscard]] GODWIT_API Future<std::optional<Found>> find(const Region<TreeNode>& tree,
-                                                           std::uint64_t key);
+// Failures: as those of Region; invalid_argument also if the region does not hold a tree. `direct`
+// and `get` are over when this returns.
+[[nodiscard]] GODWIT_API Future<std::optional<Found>> find(
+    const Region<TreeNode>& tree, std::uint64_t key, Mechanism mechanism = Mechanism::automatic);
 // The same for many, which share messages as those of chase_many() do. Waits. The i-th outcome is
 // that of keys[i].
 [[nodiscard]] GODWIT_API std::vector<Outcome<std::optional<Found>>> find_many(

@@ -23,6 +23,10 @@ Status check_capacity(std::size_t capacity_bytes) {
   return {};
 }
 
+ErrorCode code_of(int error) {
+  return error == ENOSPC || error == EDQUOT ? ErrorCode::resource_exhausted : ErrorCode::io;
+}
+
 SegmentState state_of(std::uint32_t value) {
   return value == static_cast<std::uint32_t>(SegmentState::live) ||
                  value == static_cast<std::uint32_t>(SegmentState::sealed)
@@ -60,7 +64,7 @@ Result<Segment> Segment::in_file(Fd file, std::size_t capacity_bytes) {
     if (::ftruncate(file.get(), static_cast<off_t>(size)) != 0)
       return fail(ErrorCode::io, "cannot make a file of {} bytes: {}", size, errno_text(errno));
     if (const int error = ::posix_fallocate(file.get(), 0, kPageSize); error != 0)
-      return fail(ErrorCode::io, "no place on the disk for a segment: {}", errno_text(error));
+      return fail(code_of(error), "no place on the disk for a segment: {}", errno_text(error));
   } else if (info.st_size != static_cast<off_t>(size)) {
     return fail(ErrorCode::bad_format,
                 "the file has {} bytes where a segment of this capacity has {}; remove it, or give "
@@ -121,9 +125,8 @@ Status Segment::grow(std::size_t used_bytes) {
     const int error = ::posix_fallocate(memory_.get(), static_cast<off_t>(kPageSize + before),
                                         static_cast<off_t>(used_bytes - before));
     if (error != 0)
-      return fail(
-          error == ENOSPC || error == EDQUOT ? ErrorCode::resource_exhausted : ErrorCode::io,
-          "no place on the disk for {} more bytes: {}", used_bytes - before, errno_text(error));
+      return fail(code_of(error), "no place on the disk for {} more bytes: {}", used_bytes - before,
+                  errno_text(error));
   }
   header().used_bytes.store(used_bytes, std::memory_order_release);
   return {};

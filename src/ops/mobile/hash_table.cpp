@@ -3,39 +3,23 @@
 //
 // Slots are read and written under their version, so that all these functions, on whatever threads,
 // see entries whole.
+#include "hash_slots.hpp"
 #include "traversal.hpp"
 
 namespace godwit::ops {
 namespace {
 
-// Slots looked at for one key: a table with room to spare needs a handful.
-constexpr std::uint64_t kMaxProbes = 1024;
-// Looks at a slot that somebody else is writing: more than a writer takes that is not interrupted.
-constexpr std::uint32_t kMaxLooks = 1U << 20;
 constexpr std::uint32_t kNoRoom = 302;
 
-struct Seen {
-  std::uint64_t version = 0;
-  std::uint64_t key = 0;
-  std::uint64_t value = 0;
-};
-
 // The slot as it was at one moment.
-Seen look(HashSlot& slot) {
-  for (std::uint32_t looks = 0; looks < kMaxLooks; ++looks) {
-    Seen seen;
-    seen.version = __atomic_load_n(&slot.version, __ATOMIC_ACQUIRE);
-    if (seen.version % 2 != 0) continue;
-    seen.key = __atomic_load_n(&slot.key, __ATOMIC_RELAXED);
-    seen.value = __atomic_load_n(&slot.value, __ATOMIC_RELAXED);
-    __atomic_thread_fence(__ATOMIC_ACQUIRE);
-    if (__atomic_load_n(&slot.version, __ATOMIC_RELAXED) == seen.version) return seen;
-  }
-  refuse(kNoRoom, "a slot is being written all the time; try again");
+SeenSlot look(HashSlot& slot) {
+  SeenSlot seen;
+  if (!look_at(slot, seen)) refuse(kNoRoom, "a slot is being written all the time; try again");
+  return seen;
 }
 
 // Changes a slot that has not changed since it was seen; false: it has.
-bool replace(HashSlot& slot, const Seen& seen, std::uint64_t key, std::uint64_t value) {
+bool replace(HashSlot& slot, const SeenSlot& seen, std::uint64_t key, std::uint64_t value) {
   std::uint64_t version = seen.version;
   if (!__atomic_compare_exchange_n(&slot.version, &version, version + 1, false, __ATOMIC_ACQUIRE,
                                    __ATOMIC_RELAXED))
@@ -84,7 +68,7 @@ HashAnswer hash_get(Here& here, std::uint64_t region, std::uint64_t key) {
   const auto table = here.region<HashSlot>(region);
   Probes probes(slots_of(table), table, key);
   while (HashSlot* const slot = probes.next()) {
-    const Seen seen = look(*slot);
+    const SeenSlot seen = look(*slot);
     if (seen.version == 0) return {};
     if (seen.key == key) return {1, seen.value};
   }
@@ -98,7 +82,7 @@ HashAnswer hash_put(Here& here, std::uint64_t region, std::uint64_t key, std::ui
   Probes probes(table.local(), table, key);
   HashSlot* slot = probes.next();
   while (slot != nullptr) {
-    const Seen seen = look(*slot);
+    const SeenSlot seen = look(*slot);
     if (seen.version != 0 && seen.key != key) {
       slot = probes.next();
     } else if (replace(*slot, seen, key, value)) {
