@@ -62,6 +62,9 @@ without_randomisation() {
   if [[ $1 == tsan ]] && setarch -R true 2>/dev/null; then echo "setarch -R"; fi
 }
 
+# What a folder that is configured for the first time gets beside its preset.
+CONFIGURE_FLAGS=()
+
 # build_preset PRESET [TARGET...]; ninja itself notices changed CMake files.
 build_preset() {
   local preset=$1 folder free_mib targets=()
@@ -71,7 +74,7 @@ build_preset() {
   free_mib=$(df -Pm "$folder" | awk 'NR == 2 {print $4}')
   ((free_mib > 2048)) || die "only $free_mib MiB are free for $folder; a build needs about 2 GiB"
   if [[ ! -f $folder/build.ninja || CMakePresets.json -nt $folder/build.ninja ]]; then
-    cmake --preset "$preset" >"$folder/configure.log" 2>&1 || {
+    cmake --preset "$preset" "${CONFIGURE_FLAGS[@]}" >"$folder/configure.log" 2>&1 || {
       cat "$folder/configure.log" >&2
       die "configuring the preset '$preset' failed"
     }
