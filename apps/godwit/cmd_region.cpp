@@ -229,9 +229,7 @@ void add_region(CLI::App& root, Invocation& invocation) {
                         create);
   made.first->add_flag("--in-files", made.second->in_files,
                        "In files of the nodes' region_dir; what is there already is kept");
-  made.first->add_option("ELEMENTS", made.second->elements, "How many")
-      ->check(CLI::NonNegativeNumber)
-      ->required();
+  made.first->add_option("ELEMENTS", made.second->elements, "How many")->required();
   add(command, invocation,
       {.name = "drop",
        .usage = "NAME",
@@ -244,21 +242,15 @@ void add_region(CLI::App& root, Invocation& invocation) {
                         .summary = "Print an element of a region of 64-bit words",
                         .examples = "godwit region get list 7"},
                        get);
-  got.first->add_option("INDEX", got.second->index, "Which element")
-      ->check(CLI::NonNegativeNumber)
-      ->required();
+  got.first->add_option("INDEX", got.second->index, "Which element")->required();
   const auto stored = add(command, invocation,
                           {.name = "put",
                            .usage = "NAME INDEX VALUE",
                            .summary = "Set an element of a region of 64-bit words",
                            .examples = "godwit region put list 7 42"},
                           put);
-  stored.first->add_option("INDEX", stored.second->index, "Which element")
-      ->check(CLI::NonNegativeNumber)
-      ->required();
-  stored.first->add_option("VALUE", stored.second->value, "What to")
-      ->check(CLI::NonNegativeNumber)
-      ->required();
+  stored.first->add_option("INDEX", stored.second->index, "Which element")->required();
+  stored.first->add_option("VALUE", stored.second->value, "What to")->required();
   const auto explained =
       add(command, invocation,
           {.name = "explain",
