@@ -1,19 +1,16 @@
 #include "chase/distance.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <optional>
 
 #include "base/fail.hpp"
 #include "chase/course.hpp"
-#include "netlab/lab.hpp"
+#include "lab_node.hpp"
 
 namespace godwit::bench {
 namespace {
@@ -31,69 +28,6 @@ constexpr Point kFarPoints[] = {{.depth = 8, .in_flight = 1},
                                 {.depth = 64, .in_flight = 64},
                                 {.depth = 64, .in_flight = 1024}};
 constexpr Column kFarColumns[] = {Column::get, Column::pipelined, Column::godwit, Column::many};
-
-// A folder that goes away.
-class Folder {
- public:
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "godwit-chase-XXXXXX").string();
-    if (::mkdtemp(name.data()) != nullptr) path_ = name;
-  }
-  ~Folder() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  [[nodiscard]] std::string file(const char* name) const { return (path_ / name).string(); }
-  [[nodiscard]] bool exists() const { return !path_.empty(); }
-
- private:
-  std::filesystem::path path_;
-};
-
-std::string own_program() {
-  std::error_code ignored;
-  return std::filesystem::read_symlink("/proc/self/exe", ignored).string();
-}
-std::string godwit_program() {
-  return (std::filesystem::path(own_program()).parent_path() / "godwit").string();
-}
-
-std::string text_of(const std::string& file) {
-  std::ifstream in(file);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-std::string node_address(const netlab::Lab& lab, std::uint32_t host) {
-  return "tcp:" + lab.address(host) + ":7400";
-}
-
-// Waits until it serves.
-Result<netlab::Process> start_node(const netlab::Lab& lab, const Folder& folder,
-                                   std::uint32_t host) {
-  const std::string log = folder.file(fmt::format("node{}.log", host).c_str());
-  const int out = ::open(log.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
-  std::vector<std::string> command{godwit_program(), "node",
-                                   "--name",         fmt::format("n{}", host),
-                                   "--listen",       node_address(lab, host),
-                                   "--key-file",     folder.file("key")};
-  if (host > 1) command.insert(command.end(), {"--join", node_address(lab, 1)});
-  auto process = lab.run(host, command,
-                         {.environment = {"GODWIT_RUNTIME_DIR=" + folder.file("run"),
-                                          "XDG_CACHE_HOME=" + folder.file("cache")},
-                          .output_fd = out});
-  ::close(out);
-  const auto until = steady_clock::now() + kPatience;
-  while (process && !text_of(log).starts_with("ready")) {
-    if (steady_clock::now() > until) {
-      return fail(ErrorCode::deadline, "the node of host {} did not come up: {}", host,
-                  text_of(log));
-    }
-    ::poll(nullptr, 0, 5);
-  }
-  return process;
-}
 
 Result<std::vector<FarLine>> read_lines(const std::string& file, const std::string& delay) {
   std::vector<FarLine> lines;
@@ -152,9 +86,7 @@ Result<std::vector<FarLine>> measure_at_distance(std::chrono::microseconds delay
   const Folder folder;
   if (!folder.exists()) return fail(ErrorCode::io, "cannot make a folder: {}", errno_text(errno));
   GODWIT_TRY(const auto lab, netlab::Lab::create({.hosts = kNodes + 1, .shape = {.delay = delay}}));
-  GODWIT_TRY(auto keys, lab->run(0, {godwit_program(), "key", "new", folder.file("key")}));
-  GODWIT_TRY(const int made, keys.wait(kPatience));
-  if (made != 0) return fail(ErrorCode::internal, "`godwit key new` ended with {}", made);
+  GODWIT_CHECK(make_key(*lab, folder));
   std::vector<netlab::Process> nodes;
   for (std::uint32_t host = 1; host <= kNodes; ++host) {
     GODWIT_TRY(auto node, start_node(*lab, folder, host));

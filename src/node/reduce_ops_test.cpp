@@ -198,6 +198,7 @@ INSTANTIATE_TEST_SUITE_P(Over, ReduceOps, testing::Values(LocalTransport::shm, L
 
 // Seven shards are a tree of three levels.
 TEST(ReduceOpsInATree, AreRightUntilANodeIsLostAndThenSaySo) {
+  constexpr auto kTree = ops::Mechanism::code;
   Fleet fleet = local(7);
   auto region = make_region<std::uint64_t>(fleet, "tree", {.elements = 7000});
   const auto values = numbers<std::uint64_t>(7000, 1);
@@ -205,8 +206,8 @@ TEST(ReduceOpsInATree, AreRightUntilANodeIsLostAndThenSaySo) {
   const auto expected = aggregate_of(values);
   const auto best = top_of(values, 20);
   const auto count_above = own<std::uint64_t(ops::TreePart, std::uint64_t)>("count_above");
-  ASSERT_EQ(value_of(ops::aggregate(region).get()), expected);
-  ASSERT_EQ(value_of(ops::top(region, 20).get()), best);
+  ASSERT_EQ(value_of(ops::aggregate(region, {}, kTree).get()), expected);
+  ASSERT_EQ(value_of(ops::top(region, 20, kTree).get()), best);
   ASSERT_TRUE(ops::fold(region, count_above, 5).get());
   std::atomic<bool> killed = false;
   const auto expect_good_or_lost = [&](const auto& outcome, const auto& good) {
@@ -224,8 +225,8 @@ TEST(ReduceOpsInATree, AreRightUntilANodeIsLostAndThenSaySo) {
     threads.emplace_back([&] {
       const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
       while (!killed && std::chrono::steady_clock::now() < until) {
-        expect_good_or_lost(ops::aggregate(region).get(), expected);
-        expect_good_or_lost(ops::top(region, 20).get(), best);
+        expect_good_or_lost(ops::aggregate(region, {}, kTree).get(), expected);
+        expect_good_or_lost(ops::top(region, 20, kTree).get(), best);
         ++rounds;
       }
     });
@@ -235,8 +236,8 @@ TEST(ReduceOpsInATree, AreRightUntilANodeIsLostAndThenSaySo) {
   threads.clear();
   EXPECT_TRUE(killed);
   for (const Failure& failure :
-       {failure_of(ops::sum(region).get()), failure_of(ops::top(region, 3).get()),
-        failure_of(ops::histogram(region, {0, 100, 4}).get()),
+       {failure_of(ops::sum(region, {}, kTree).get()), failure_of(ops::top(region, 3, kTree).get()),
+        failure_of(ops::histogram(region, {0, 100, 4}, kTree).get()),
         failure_of(ops::fold(region, count_above, 5).get())}) {
     EXPECT_EQ(failure.ending, Ending::node_lost) << to_string(failure);
     expect_names(failure, "region 'tree'");

@@ -83,5 +83,19 @@ TEST_F(WarmPath, ViewsOfRegionsAllocateNothing) {
             0U);
 }
 
+TEST_F(WarmPath, LoadsAndChasesThroughMappingsAllocateNothing) {
+  auto ring = Region<std::uint64_t>::create(*fleet_, "ring", {.elements = 10});
+  ASSERT_TRUE(ring) << ring.error().message;
+  for (std::uint64_t i = 0; i < 10; ++i) ASSERT_TRUE(ring->store(i, (i + 3) % 10));
+  if (!ring->describe().shards.at(0).mapped) GTEST_SKIP() << "the shard is not mapped";
+  EXPECT_EQ(value_of(ops::chase(*ring, 1, 5).get()), 6U);
+  EXPECT_EQ(allocations([&](std::uint64_t i) {
+              static_cast<void>(ring->load(i % 10));
+              static_cast<void>(ring->get(i % 10).get());
+              static_cast<void>(ops::chase(*ring, i % 10, 5).get());
+            }),
+            0U);
+}
+
 }  // namespace
 }  // namespace godwit::node

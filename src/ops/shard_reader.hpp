@@ -32,7 +32,7 @@ class ShardReader {
     if (mapped == nullptr || !directly_) return each_asked<T>(shard, count, visit);
     visit_run(shard, 0, reinterpret_cast<const T*>(mapped->data()), count, visit);
     if (mapped->is_good()) return {};
-    return tl::unexpected(region_.why_not_good(note(shard, 0, count)));
+    return tl::unexpected(region_.why_not_good(note(shard)));
   }
 
  private:
@@ -63,8 +63,7 @@ class ShardReader {
       while (next < count && flights.size() < kGetsInFlight) {
         const std::uint64_t some = std::min(per_get, count - next);
         flights.push_back(
-            {next, some,
-             region_.call(Op::get_bulk, note(shard, next, some), region_.id(), shard, next, some)});
+            {next, some, region_.call(Op::get_bulk, note(shard), region_.id(), shard, next, some)});
         next += some;
       }
       Flight flight = std::move(flights.front());
@@ -83,8 +82,9 @@ class ShardReader {
     return {};
   }
 
-  [[nodiscard]] Note note(std::uint32_t shard, std::uint64_t offset, std::uint64_t count) const {
-    return region_.note(verb_, region_.map().index_at({shard, offset}), count, shard);
+  // What is read is part of something that is about the whole region.
+  [[nodiscard]] Note note(std::uint32_t shard) const {
+    return region_.note(verb_, 0, region_.elements(), shard);
   }
 
   const Attachment& region_;
