@@ -63,6 +63,25 @@ TEST_F(CliRegion, CreateLsPutGetDrop) {
   EXPECT_TRUE(eventually([&] { return good({"ls"}).find("list") == std::string::npos; }));
 }
 
+TEST_F(CliRegion, ElementsAreOfAnyTypeAndDealtOutInAnyWay) {
+  up();
+  good({"create", "grid", "10", "--type", "array<f64, 2>", "--sharding", "cyclic:3"});
+  good({"put", "grid", "4", "[1, -0.5]", "[2e3, inf]"});
+  EXPECT_EQ(good({"get", "grid", "3", "4"}), "[0, 0]\n[1, -0.5]\n[2000, inf]\n[0, 0]\n");
+  const auto values = json({"get", "grid", "4", "2"})["values"].items();
+  ASSERT_EQ(values.size(), 2U);
+  EXPECT_EQ(values[0].items()[1].number(), -0.5);
+  EXPECT_THAT(good({"ls"}), HasSubstr("array<f64, 2>"));
+
+  good({"create", "small", "5", "--type", "i8", "--sharding", "hashed", "--capacity", "9"});
+  good({"put", "small", "0", "-1", "-128", "0x7f"});
+  EXPECT_EQ(good({"get", "small", "0", "5"}), "-1\n-128\n127\n0\n0\n");
+  expect(region({"put", "small", "3", "1", "128"}), Exit::bad_arguments, "value 2 of 2, '128'");
+  EXPECT_EQ(good({"get", "small", "3"}), "0\n");
+  expect(region({"put", "small", "4", "1", "1"}), Exit::bad_arguments, "region 'small'");
+  expect(region({"get", "small", "0", "6"}), Exit::bad_arguments, "region 'small'");
+}
+
 TEST_F(CliRegion, EveryCommandSpeaksJson) {
   up();
   const auto made = json({"create", "list", "10"});
@@ -72,7 +91,8 @@ TEST_F(CliRegion, EveryCommandSpeaksJson) {
   EXPECT_EQ(json({"put", "list", "3", "5"})["done"].text(), "stored");
   const auto got = json({"get", "list", "3"});
   EXPECT_EQ(got["index"].count(), 3U);
-  EXPECT_EQ(got["value"].count(), 5U);
+  ASSERT_EQ(got["values"].items().size(), 1U);
+  EXPECT_EQ(got["values"].items()[0].count(), 5U);
   const auto listed = json({"ls"})["regions"].items();
   ASSERT_EQ(listed.size(), 1U);
   EXPECT_EQ(listed[0]["name"].text(), "list");
@@ -112,9 +132,16 @@ TEST_F(CliRegion, FailuresSayWhatIsWrongAndHaveTheirExitCodes) {
   expect(region({"get", "list", "10"}), Exit::bad_arguments, "element 10 of region 'list'");
   expect(region({"put", "list", "10", "1"}), Exit::bad_arguments, "element 10 of region 'list'");
   expect(region({"get", "list", "-1"}), Exit::usage, "INDEX");
-  expect(region({"put", "list", "1", "many"}), Exit::usage, "VALUE");
+  expect(region({"put", "list", "1", "many"}), Exit::bad_arguments, "'many', is no u64");
+  expect(region({"create", "text", "1", "--type", "str"}), Exit::bad_arguments, "'str' cannot be");
+  expect(region({"create", "odd", "1", "--type", "u65"}), Exit::bad_arguments, "'u65' is no type");
+  expect(region({"create", "odd", "many"}), Exit::usage, "ELEMENTS");
+  expect(region({"create", "odd", "1", "--sharding", "cyclic:0"}), Exit::bad_arguments,
+         "cyclic:CHUNK");
+  expect(region({"get", "list", "0", "1000000000"}), Exit::rejected, "ask for fewer");
   expect(region({"explain", "list", "--op", "guess"}), Exit::usage, "--op");
   expect(region({"explain", "list", "--by", "magic"}), Exit::usage, "--by");
+  expect(region({"put", "list", "1"}), Exit::usage, "at least one VALUE");
   expect(region({"forget", "list"}), Exit::usage, "");
 }
 

@@ -9,15 +9,15 @@
 #include "columns.hpp"
 #include "command.hpp"
 #include "connect.hpp"
+#include "free_words.hpp"
 #include "godwit/explain.hpp"
 #include "ops/region_host.hpp"
+#include "region_elements.hpp"
 #include "trace/json.hpp"
 #include "trace/json_value.hpp"
 
 namespace godwit::cli {
 namespace {
-
-using Words = Region<std::uint64_t>;
 
 // A client that has just joined hears of regions within a few rounds of gossip.
 constexpr std::chrono::seconds kNewsLimit{5};
@@ -26,8 +26,12 @@ struct RegionOrder {
   ConnectOptions connection;
   std::string name;
   std::uint64_t index = 0;
-  std::uint64_t value = 0;
+  std::uint64_t count = 1;
+  std::vector<std::string> values{};
   std::uint64_t elements = 0;
+  std::uint64_t capacity = 0;
+  std::string type = "u64";
+  std::string sharding = "blocks";
   bool in_files = false;
   std::string operation = "chase";
   std::optional<std::uint64_t> amount{};
@@ -36,6 +40,8 @@ struct RegionOrder {
 };
 
 constexpr std::uint64_t kUsualSteps = 64;
+// Of one get, which has them all in memory before it prints the first.
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
 
 // What was done, for programs.
 void print_done(const RegionOrder& order, std::string_view done) {
@@ -93,12 +99,18 @@ Ended ls(const RegionOrder& order, bool json) {
 
 Ended create(const RegionOrder& order, bool json) {
   GODWIT_TRY(Fleet fleet, connect(order.connection));
-  GODWIT_TRY(
-      const Words region,
-      Words::create(fleet, order.name, {.elements = order.elements, .in_files = order.in_files}));
+  GODWIT_TRY(const code::Type type, element_type(order.type));
+  GODWIT_TRY(const Sharding sharding, sharding_named(order.sharding));
+  GODWIT_TRY(const detail::RegionHandle region,
+             detail::RegionHandle::create(fleet.regions(), order.name,
+                                          {type.text(), static_cast<std::uint32_t>(type.size)},
+                                          {.elements = order.elements,
+                                           .capacity = order.capacity,
+                                           .sharding = sharding,
+                                           .in_files = order.in_files}));
   // The name is this process's news until others have it, and this process is about to end.
-  GODWIT_TRY(Fleet other, connect(order.connection));
-  GODWIT_TRY(const Words seen, attach_soon([&] { return Words::attach(other, order.name); }));
+  GODWIT_TRY(const Fleet other, connect(order.connection));
+  GODWIT_TRY(const detail::RegionHandle seen, attach_any(other, order.name));
   const std::size_t shards = seen.describe().shards.size();
   if (!json) {
     fmt::print("region '{}': {} elements on {} nodes\n", order.name, region.size(), shards);
@@ -121,24 +133,40 @@ Ended drop(const RegionOrder& order, bool json) {
 
 Ended get(const RegionOrder& order, bool json) {
   GODWIT_TRY(Fleet fleet, connect(order.connection));
-  GODWIT_TRY(const Words region, attach_soon([&] { return Words::attach(fleet, order.name); }));
-  const auto value = region.load(order.index);
-  if (!value) return tl::unexpected(Failed(error_of(value.error())));
-  if (!json) {
-    fmt::print("{}\n", *value);
-    return {};
+  GODWIT_TRY(const detail::RegionHandle region, attach_any(fleet, order.name));
+  GODWIT_TRY(const code::Type type, element_type(region.describe().type));
+  if (order.count > kMostBytes / type.size) {
+    return tl::unexpected(Failed(
+        {ErrorCode::too_large, fmt::format("{} elements of {} bytes are more than the {} MiB "
+                                           "of one get; ask for fewer",
+                                           order.count, type.size, kMostBytes >> 20U)}));
   }
+  std::vector<std::byte> elements(order.count * type.size);
+  const auto read = region.read(order.index, elements).finish();
+  if (!read) return tl::unexpected(Failed(error_of(read.error())));
   trace::Json out;
-  out.open('{').field("name", order.name).field("index", order.index);
-  out.field("value", *value).close('}');
-  fmt::print("{}\n", out.text());
+  out.open('{').field("name", order.name).field("index", order.index).key("values").open('[');
+  for (std::uint64_t i = 0; i < order.count; ++i) {
+    const Bytes element = Bytes(elements).subspan(i * type.size, type.size);
+    if (json) {
+      GODWIT_TRY(const std::string value, element_json(type, element));
+      out.raw(value);
+    } else {
+      GODWIT_TRY(const std::string value, element_text(type, element));
+      fmt::print("{}\n", value);
+    }
+  }
+  out.close(']').close('}');
+  if (json) fmt::print("{}\n", out.text());
   return {};
 }
 
 Ended put(const RegionOrder& order, bool json) {
   GODWIT_TRY(Fleet fleet, connect(order.connection));
-  GODWIT_TRY(const Words region, attach_soon([&] { return Words::attach(fleet, order.name); }));
-  const auto stored = region.store(order.index, order.value);
+  GODWIT_TRY(const detail::RegionHandle region, attach_any(fleet, order.name));
+  GODWIT_TRY(const code::Type type, element_type(region.describe().type));
+  GODWIT_TRY(const Buffer elements, elements_of(type, order.values));
+  const auto stored = region.write(order.index, elements.view()).finish();
   if (!stored) return tl::unexpected(Failed(error_of(stored.error())));
   if (json) print_done(order, "stored");
   return {};
@@ -192,6 +220,15 @@ Ended explain(const RegionOrder& order, bool json) {
   return {};
 }
 
+// CLI11 takes -1 for a large unsigned number, and its own check speaks of floating point.
+const CLI::Validator kWholeNumber(
+    [](const std::string& text) {
+      const bool digits = text.find_first_not_of("0123456789") == std::string::npos;
+      return digits && !text.empty() ? std::string()
+                                     : fmt::format("'{}' is no whole number from 0 up", text);
+    },
+    "");
+
 using Action = Ended (*)(const RegionOrder&, bool json);
 
 // A subcommand; what it takes besides is added to it.
@@ -223,13 +260,25 @@ void add_region(CLI::App& root, Invocation& invocation) {
       {.name = "ls", .usage = "", .summary = "List regions", .examples = "godwit region ls"}, ls);
   const auto made = add(command, invocation,
                         {.name = "create",
-                         .usage = "NAME ELEMENTS [--in-files]",
-                         .summary = "Make a region of 64-bit words, zeroed, over all nodes",
-                         .examples = "godwit region create list 1000"},
+                         .usage = "NAME ELEMENTS [--type TYPE] [--sharding HOW] [--in-files]",
+                         .summary = "Make a region, zeroed, over all nodes",
+                         .examples = "godwit region create list 1000\n"
+                                     "godwit region create grid 4096 --type 'array<f64, 3>' "
+                                     "--sharding cyclic:64"},
                         create);
+  made.first->add_option("--type", made.second->type, "Of the elements (docs/types.md)")
+      ->capture_default_str();
+  made.first
+      ->add_option("--sharding", made.second->sharding,
+                   "How they are dealt out: blocks, cyclic, cyclic:CHUNK or hashed")
+      ->capture_default_str();
+  made.first->add_option("--capacity", made.second->capacity, "How far it can grow; 0: not at all")
+      ->capture_default_str();
   made.first->add_flag("--in-files", made.second->in_files,
                        "In files of the nodes' region_dir; what is there already is kept");
-  made.first->add_option("ELEMENTS", made.second->elements, "How many")->required();
+  made.first->add_option("ELEMENTS", made.second->elements, "How many")
+      ->check(kWholeNumber)
+      ->required();
   add(command, invocation,
       {.name = "drop",
        .usage = "NAME",
@@ -238,19 +287,39 @@ void add_region(CLI::App& root, Invocation& invocation) {
       drop);
   const auto got = add(command, invocation,
                        {.name = "get",
-                        .usage = "NAME INDEX",
-                        .summary = "Print an element of a region of 64-bit words",
-                        .examples = "godwit region get list 7"},
+                        .usage = "NAME INDEX [COUNT]",
+                        .summary = "Print elements of a region, one on a line",
+                        .examples = "godwit region get list 7\n"
+                                    "godwit region get list 0 10"},
                        get);
-  got.first->add_option("INDEX", got.second->index, "Which element")->required();
+  got.first->add_option("INDEX", got.second->index, "The first element")
+      ->check(kWholeNumber)
+      ->required();
+  got.first->add_option("COUNT", got.second->count, "How many")
+      ->check(kWholeNumber)
+      ->capture_default_str();
   const auto stored = add(command, invocation,
                           {.name = "put",
-                           .usage = "NAME INDEX VALUE",
-                           .summary = "Set an element of a region of 64-bit words",
-                           .examples = "godwit region put list 7 42"},
+                           .usage = "NAME INDEX VALUE... [-- VALUE...]",
+                           .summary = "Set elements of a region, one after the other",
+                           .examples = "godwit region put list 7 42\n"
+                                       "godwit region put grid 0 '[1, 0.5, 0]' '[2, 0.5, 0]'"},
                           put);
-  stored.first->add_option("INDEX", stored.second->index, "Which element")->required();
-  stored.first->add_option("VALUE", stored.second->value, "What to")->required();
+  stored.first->add_option("INDEX", stored.second->index, "The first element")
+      ->check(kWholeNumber)
+      ->required();
+  stored.first->allow_extras();
+  stored.first->callback([&invocation, app = stored.first, order = stored.second] {
+    invocation.takes_words = true;
+    invocation.command = [&invocation, app, order]() -> Ended {
+      GODWIT_TRY(order->values, free_words(*app, invocation));
+      if (order->values.empty()) {
+        return tl::unexpected(
+            Failed(Exit::usage, {ErrorCode::invalid_argument, "put takes at least one VALUE"}));
+      }
+      return put(*order, invocation.json);
+    };
+  });
   const auto explained =
       add(command, invocation,
           {.name = "explain",

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <optional>
 #include <set>
 
@@ -9,6 +8,7 @@
 #include "command.hpp"
 #include "connect.hpp"
 #include "duration.hpp"
+#include "free_words.hpp"
 #include "interrupt.hpp"
 #include "run_trace.hpp"
 #include "source_options.hpp"
@@ -221,25 +221,6 @@ Ended run(const RunOptions& options, bool json) {
   return end_of(results);
 }
 
-// Everything CLI11 could not place. Unlike a list option it leaves "[1, 2]" in one piece.
-Ended take_arguments(const CLI::App& command, const Invocation& invocation, RunOptions& options) {
-  for (const std::string& word : command.remaining()) {
-    const bool number = word.size() > 1 &&
-                        (std::isdigit(static_cast<unsigned char>(word[1])) != 0 || word[1] == '.');
-    if (word.size() > 1 && word[0] == '-' && !number) {
-      return tl::unexpected(Failed(
-          Exit::usage, {ErrorCode::invalid_argument,
-                        fmt::format("there is no option '{}'; an argument that looks like one goes "
-                                    "after --",
-                                    word)}));
-    }
-    options.arguments.push_back(word);
-  }
-  options.arguments.insert(options.arguments.end(), invocation.words.begin(),
-                           invocation.words.end());
-  return {};
-}
-
 }  // namespace
 
 void add_run(CLI::App& root, Invocation& invocation) {
@@ -277,7 +258,7 @@ void add_run(CLI::App& root, Invocation& invocation) {
   command.callback([&command, &invocation, options] {
     invocation.takes_words = true;
     invocation.command = [&command, &invocation, options]() -> Ended {
-      GODWIT_CHECK(take_arguments(command, invocation, *options));
+      GODWIT_TRY(options->arguments, free_words(command, invocation));
       return run(*options, invocation.json);
     };
   });
