@@ -57,7 +57,8 @@ enum {
   GODWIT_ENDED_REJECTED = 7
 };
 
-/* A function to call: of the bundle with this id, or of the caller's own when `bundle` is null. */
+/* A function to call: of the bundle with this id, or of the caller's own when `bundle` is null. An
+ * id of zeros is that of the operations on regions that come with every node (docs/ops.md). */
 typedef struct godwit_function_ref {
   const uint8_t* bundle; /* 32 bytes, or null */
   const char* name;
@@ -120,6 +121,8 @@ typedef struct godwit_region_v1 {
   uint32_t rights;       /* GODWIT_REGION_... */
   void* data;            /* this node's shard; null without one */
   uint64_t data_elements;
+  const char* name; /* from here on null and 0 on nodes that do not know it */
+  size_t name_size;
 } godwit_region_v1;
 
 #define GODWIT_NO_SHARD UINT32_MAX
@@ -180,6 +183,13 @@ typedef struct godwit_here_v1 {
    * larger, seals or drops it. Errors: bad_format, invalid_argument, already_exists,
    * resource_exhausted, io. */
   int32_t (*apply_region)(const struct godwit_here_v1* here, const void* descriptor, size_t size);
+
+  /* Makes sure that a function can be called, and has that signature: arguments do not say their
+   * types. A bundle that is not known here is asked for where this call came from, which [blocks];
+   * from then on the verbs above know it too. Errors: unknown_code, unknown_function,
+   * type_mismatch, would_block. */
+  int32_t (*check_function)(const struct godwit_here_v1* here, const godwit_function_ref* function,
+                            const char* signature, size_t signature_size);
 } godwit_here_v1;
 
 typedef int32_t (*godwit_entry)(const godwit_here_v1* here, const void* args, size_t args_size,

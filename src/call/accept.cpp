@@ -58,7 +58,7 @@ void Engine::accept_slowly(LinkState& link, fabric::Message& message,
   const auto reject = [&](ErrorCode reason, std::string_view text) {
     send_reply(link, header.id, 0, {Ending::rejected, false, reason}, bytes_of(text), {});
   };
-  if (link.incoming_count >= options_.credits) {
+  if (link.incoming_count - link.without_credit >= options_.credits) {
     ++stats_.credits_violated;
     return reject(ErrorCode::overload, "more calls outstanding on this link than it was granted");
   }
@@ -133,6 +133,7 @@ void Engine::on_code(const ContentId& bundle, const Status& status) {
 }
 
 void Engine::begin(IncomingCall& call, code::FunctionSlot& slot) {
+  if (call.fetch != nullptr) return fetched(call, slot.residence->bundle);
   if (call.deadline < scheduler_.now()) {
     answer(call, {Ending::deadline, false, ErrorCode::deadline},
            bytes_of("the deadline passed before the function began"), {});
@@ -147,6 +148,7 @@ void Engine::begin(IncomingCall& call, code::FunctionSlot& slot) {
   call.library = &store_->enter(slot);
   call.context.prepare(*this, call.bundle, call.deadline, {}, !slot.is_inline(), &call.cancelled,
                        call.travel);
+  call.context.call = &call;
   call.reply.prepare(options_.max_result_bytes);
   call.run = &Engine::run_on_executor;
   call.finished.deliver = &Engine::deliver_finished;

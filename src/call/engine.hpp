@@ -2,8 +2,9 @@
 //
 // Both ends are here, since a node is both: it makes calls (start, cancel) and takes them (accept,
 // run, answer), asks for code and gives it. The verbs live in one file each: links.cpp, start.cpp,
-// reply.cpp, accept.cpp, run.cpp, code_exchange.cpp, travel.cpp, farewell.cpp,
-// descriptors.cpp; here.cpp is the door of mobile code, status.cpp what the engine says of itself.
+// reply.cpp, accept.cpp, run.cpp, code_exchange.cpp, code_fetch.cpp, travel.cpp,
+// farewell.cpp, descriptors.cpp; here.cpp is the door of mobile code, status.cpp what the engine
+// says of itself.
 // Whom to ask for code, and which calls wait for it, is CodeSearch's business.
 //
 // Threads: everything is called by the scheduler's owning thread, except what says "any thread".
@@ -102,6 +103,14 @@ class Engine final : public code::StoreEvents, private CodeSearchHost {
   // Before anything runs; null: this process knows no regions.
   void set_regions(Regions* regions) { regions_ = regions; }
   [[nodiscard]] Regions* regions() const { return regions_; }
+  // The bundle of the operations that mobile code may call without having it; null: none. Before
+  // anything runs. Asked for at the first use.
+  using Operations = const code::Bundle& (*)();
+  void set_operations(Operations source) { operations_ = source; }
+  [[nodiscard]] Operations operations() const { return operations_; }
+  // A bundle as this node has it, or gets it from where the running call came from. Waits, on a
+  // thread of the executor. Errors: unknown_code and what else a search for code ends in, overload.
+  [[nodiscard]] Result<code::Bundle> fetch(const CallContext& context, const ContentId& bundle);
   [[nodiscard]] EngineObserver& observer() { return observer_; }
 
   // --- Other messages ---
@@ -232,6 +241,12 @@ class Engine final : public code::StoreEvents, private CodeSearchHost {
   void code_arrived(const ContentId& bundle, std::uint64_t question, Result<code::Bundle> code);
   [[nodiscard]] code::Bundle bundle_for(const ContentId& id);
 
+  // code_fetch.cpp
+  void begin_fetch(CodeFetch& fetch);
+  void fetched(IncomingCall& call, const code::Bundle& bundle);
+  void fetch_failed(IncomingCall& call, Error why);
+  static void end_fetch(CodeFetch& fetch);
+
   // travel.cpp
   void travel_on(IncomingCall& call);
   void send_hop(IncomingCall* intake, const Continuation& continuation, Time deadline,
@@ -318,6 +333,7 @@ class Engine final : public code::StoreEvents, private CodeSearchHost {
   VisibleNodes nodes_;
   Builder* builder_ = nullptr;
   Regions* regions_ = nullptr;
+  Operations operations_ = nullptr;
   bool sweep_armed_ = false;
   bool idle_check_armed_ = false;
   std::shared_ptr<Engine*> self_;  // expired for tasks that outlive the engine

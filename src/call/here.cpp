@@ -55,40 +55,6 @@ const char* last_error(const godwit_here_v1*) {
 
 // --- Calling ----------------------------------------------------------------------------------
 
-Result<FunctionRef*> resolve(CallContext& context, const godwit_function_ref& wanted) {
-  FunctionTable& functions = context.engine->functions();
-  const code::Bundle* bundle = context.bundle;
-  code::Bundle built;
-  if (wanted.bundle != nullptr) {
-    ContentId id;
-    std::memcpy(id.digest.data(), wanted.bundle, ContentId::kSize);
-    if (id != bundle->id()) {
-      built = functions.bundle(id);
-      bundle = &built;
-    }
-    if (!*bundle) {
-      return fail(ErrorCode::unknown_code,
-                  "bundle {} was not built here, or so many others since that it was forgotten: "
-                  "build it again",
-                  id.short_hex());
-    }
-  }
-  const std::string_view name(wanted.name, wanted.name_size);
-  const auto index = bundle->find(name);
-  if (!index) {
-    return fail(ErrorCode::unknown_function, "bundle '{}' exports no function '{}'", bundle->name(),
-                name);
-  }
-  FunctionRef* function = functions.intern(bundle->id(), static_cast<std::uint32_t>(*index),
-                                           bundle->functions()[*index].is_idempotent());
-  if (function == nullptr) {
-    return fail(ErrorCode::resource_exhausted,
-                "this node has called {} different functions of mobile code, its limit",
-                FunctionTable::kMaxFunctions);
-  }
-  return function;
-}
-
 std::int32_t nobody_there() {
   return failed(ErrorCode::node_lost,
                 "the node to call has the id 0, which is nobody: a shard that was lost has no "
@@ -299,7 +265,8 @@ void CallContext::prepare(Engine& owner, const code::Bundle& code, Time until, D
              &last_error,
              &verbs::find_region,
              &verbs::region,
-             &verbs::apply_region};
+             &verbs::apply_region,
+             &verbs::check_function};
     engine = &owner;
   }
   table.hops_left = limits.hops_left;

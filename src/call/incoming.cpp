@@ -22,6 +22,8 @@ void IncomingPool::release(IncomingCall& call) {
   call.travel = {};
   call.travels = false;
   call.body.reset();
+  call.fetch.reset();
+  call.holds_credit = true;
   call.arguments = {};
   call.bundle = {};
   call.library = nullptr;

@@ -15,6 +15,7 @@
 
 namespace godwit::call {
 
+struct CodeFetch;
 struct LinkState;
 struct IncomingTag;
 struct ParkedTag;
@@ -37,6 +38,10 @@ struct IncomingCall : Executor::Job,
   bool travels = false;  // arrived as a hop: answer its intake, or its origin
   Buffer body;           // extension and arguments
   Bytes arguments;
+
+  // Set: no call at all, but a function's wish to have the code of bundle_id here (code_fetch.hpp).
+  std::shared_ptr<CodeFetch> fetch;
+  bool holds_credit = true;  // counts as outstanding on its link
 
   code::Bundle bundle;  // kept while running: its residence may go
   code::LibraryUse* library = nullptr;

@@ -32,7 +32,8 @@ struct LinkState {
   bool came_up = false;              // it was up once: its end is not a failed attempt to dial
   std::uint32_t credits = 0;         // calls we may still send
   std::uint32_t granted = 0;         // credits when nothing is outstanding
-  std::uint32_t incoming_count = 0;  // calls of the peer that we have not ended
+  std::uint32_t incoming_count = 0;  // calls of the peer that we have not ended,
+  std::uint32_t without_credit = 0;  // and of these, those that the peer has the credit of
   IntrusiveList<OutgoingCall, OutgoingTag> sent;
   IntrusiveList<IncomingCall, IncomingTag> incoming;
   Time status_window;                 // since when statuses are counted,

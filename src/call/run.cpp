@@ -3,6 +3,7 @@
 
 #include "base/cycles.hpp"
 #include "base/fail.hpp"
+#include "call/code_fetch.hpp"
 #include "call/engine.hpp"
 
 namespace godwit::call {
@@ -149,6 +150,8 @@ void Engine::finished(IncomingCall& call) {
 }
 
 void Engine::answer(IncomingCall& call, wire::OutcomeWord outcome, Bytes body, Buffer kept) {
+  if (call.fetch != nullptr)
+    return fetch_failed(call, {outcome.reason, std::string(text_of(body))});
   if (call.travels) {
     const wire::TravelExtension travel = call.travel;
     answer_travelled(travel, outcome, body, std::move(kept));
@@ -176,7 +179,9 @@ void Engine::release(IncomingCall& call) {
   if (link != nullptr) {
     link->incoming.remove(call);
     --link->incoming_count;
+    if (!call.holds_credit) --link->without_credit;
   }
+  if (call.fetch != nullptr) end_fetch(*call.fetch);
   if (call.intake_id != 0) travelling_.erase(call.intake_id);
   incoming_pool_.release(call);
   if (link != nullptr && link->leaving) farewell(*link);

@@ -68,6 +68,9 @@ inline constexpr std::size_t kOps = static_cast<std::size_t>(Op::hop) + 1;
   }
 }
 
+// The bundle they are in, part of this program. Any thread.
+[[nodiscard]] const code::Bundle& operations();
+
 // The function as that caller knows it. Lives as long as the caller. Any thread.
 [[nodiscard]] call::FunctionRef& function(Op op, call::Caller& caller);
 

@@ -284,6 +284,8 @@ Result<call::Regions::Pin> RegionTable::view(std::uint64_t id, std::string_view 
   view.rights = granted;
   view.data = found->shard == nullptr ? nullptr : found->shard->data();
   view.data_elements = found->own_elements;
+  view.name = descriptor.name.data();
+  view.name_size = descriptor.name.size();
   return Pin(std::move(found));
 }
 

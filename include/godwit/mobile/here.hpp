@@ -24,7 +24,7 @@ struct Build {
 
 // A bundle that build() made. Travels like any struct, so that others may call it too.
 struct BuiltCode {
-  std::array<std::uint8_t, 32> id{};
+  CodeId id{};
 
   // The function of that name, as R(Args...). Borrows this object and the name.
   template <class Function>
@@ -66,6 +66,34 @@ class Here {
   // The caller gave up: nobody waits for the result.
   [[nodiscard]] bool cancelled() const noexcept { return table_->cancelled(table_) != 0; }
   [[nodiscard]] std::uint32_t hops_left() const noexcept { return table_->hops_left; }
+
+  // A function of another bundle, its signature checked: R(Args...) without Here. The id came as an
+  // argument (Fleet::offer), from another call or from build(). A bundle that this node does not
+  // have is asked for where this call came from; that [blocks]. Returns 0 or a godwit::ErrorCode:
+  // unknown_code (nobody who was asked has it), unknown_function, type_mismatch. Borrows both.
+  template <class F>
+  [[nodiscard]] std::int32_t try_function(const CodeId& code, std::string_view name,
+                                          FunctionRef<F>& function) const noexcept {
+    function = {.name = name, .bundle = &code};
+    if (!checks_functions()) return detail::kUnsupported;
+    constexpr std::string_view kSignature = signature_of<F>;
+    const godwit_function_ref wanted = function.abi();
+    return table_->check_function(table_, &wanted, kSignature.data(), kSignature.size());
+  }
+#ifdef __cpp_exceptions
+  // The same; throws CallFailed.
+  template <class F>
+  [[nodiscard]] FunctionRef<F> function(const CodeId& code, std::string_view name) const {
+    FunctionRef<F> found;
+    const std::int32_t error = try_function(code, name, found);
+    if (error != 0) {
+      throw CallFailed(
+          GODWIT_ENDED_REJECTED, static_cast<std::uint32_t>(error), false,
+          checks_functions() ? last_error() : "this node is too old to call other bundles");
+    }
+    return found;
+  }
+#endif
 
   // Starts a call at `node`; the arguments are copied before this returns. A call that could not
   // be started says so when its outcome is asked for.
@@ -195,6 +223,9 @@ class Here {
 
   [[nodiscard]] bool knows_regions() const noexcept {
     return table_->size >= offsetof(godwit_here_v1, region) + sizeof table_->region;
+  }
+  [[nodiscard]] bool checks_functions() const noexcept {
+    return table_->size >= offsetof(godwit_here_v1, check_function) + sizeof table_->check_function;
   }
 #ifdef __cpp_exceptions
   template <class T, class NameOrId>

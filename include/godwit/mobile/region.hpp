@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <string_view>
 #include <type_traits>
 
 #include "godwit/mobile/call.hpp"
@@ -90,6 +91,8 @@ class RegionView {
         region_(region) {}
 
   [[nodiscard]] std::uint64_t id() const noexcept { return region_.id; }
+  // Empty on nodes older than the name.
+  [[nodiscard]] std::string_view name() const noexcept { return {region_.name, region_.name_size}; }
   // Elements of the whole region.
   [[nodiscard]] std::uint64_t size() const noexcept { return region_.elements; }
   [[nodiscard]] const ShardMap& map() const noexcept { return map_; }

@@ -138,6 +138,14 @@ struct Entry {
   friend bool operator==(const Entry&, const Entry&) = default;
 };
 
+// One change of several that are made together.
+template <class T>
+struct Swap {
+  std::uint64_t index = 0;
+  T expected{};
+  T desired{};
+};
+
 // How accumulate() joins an element and a value.
 enum class Join : std::uint8_t { add, min, max };
 
@@ -146,5 +154,9 @@ inline constexpr std::uint32_t kMaxTop = 65'536;
 inline constexpr std::uint32_t kMaxBuckets = 65'536;
 inline constexpr std::uint32_t kMaxSwaps = 64;
 inline constexpr std::size_t kMaxUpdateBytes = 8192;
+// What is asked of one home at a time without keeping its polling thread: up to so much is copied
+// there in a microsecond or two. More goes to a worker.
+inline constexpr std::size_t kInlineBytes = 8192;
+inline constexpr std::size_t kInlineListed = 256;
 
 }  // namespace godwit::ops
