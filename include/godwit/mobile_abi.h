@@ -99,7 +99,8 @@ enum {
 
 /* Which element lies where. An element's position is its index, or for GODWIT_SHARD_HASHED a
  * permutation of the indices below `capacity`; positions are dealt out to the shards in turn,
- * `chunk` in a row. godwit/sharding.hpp is the arithmetic. */
+ * `chunk` in a row. For GODWIT_SHARD_PLACED a table says which shard has which chunk.
+ * godwit/sharding.hpp is the arithmetic. */
 typedef struct godwit_shard_map {
   uint64_t capacity; /* elements there is room for, in all shards together */
   uint64_t chunk;    /* not 0 */
@@ -107,7 +108,7 @@ typedef struct godwit_shard_map {
   uint32_t kind;     /* GODWIT_SHARD_... */
 } godwit_shard_map;
 
-enum { GODWIT_SHARD_IN_ORDER = 0, GODWIT_SHARD_HASHED = 1 };
+enum { GODWIT_SHARD_IN_ORDER = 0, GODWIT_SHARD_HASHED = 1, GODWIT_SHARD_PLACED = 2 };
 
 /* A region as this node sees it. What it points at is valid until the entry returns. */
 typedef struct godwit_region_v1 {
@@ -123,6 +124,7 @@ typedef struct godwit_region_v1 {
   uint64_t data_elements;
   const char* name; /* from here on null and 0 on nodes that do not know it */
   size_t name_size;
+  const uint32_t* placement; /* for GODWIT_SHARD_PLACED; laid out as godwit/sharding.hpp says */
 } godwit_region_v1;
 
 #define GODWIT_NO_SHARD UINT32_MAX

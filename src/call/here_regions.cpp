@@ -48,6 +48,12 @@ std::int32_t region(const godwit_here_v1* here, std::uint64_t id, const char* ty
   auto pin = regions->view(id, wanted, rights, whole ? *whole : *view);
   if (!pin) return failed(pin.error());
   if (whole) {
+    if (whole->map.kind == GODWIT_SHARD_PLACED) {
+      return failed(ErrorCode::unsupported,
+                    fmt::format("region '{}' is sharded by a function, of which this code knows "
+                                "nothing: build it again",
+                                std::string_view(whole->name, whole->name_size)));
+    }
     whole->size = view->size;
     std::memcpy(view, &*whole, whole->size);
   }

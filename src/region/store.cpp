@@ -14,7 +14,8 @@ ShardStore::ShardStore(Options options)
 
 Result<std::shared_ptr<Shard>> ShardStore::create(const wire::RegionDescriptor& region,
                                                   std::uint32_t number) {
-  const ShardMap map(region.map);
+  const std::vector<std::uint32_t> placement = region.placement();
+  const ShardMap map(region.map, placement.data());
   // A shard may have to hold nothing at all; a segment has at least one element's room.
   const std::uint64_t capacity_bytes =
       std::max<std::uint64_t>(map.shard_elements(number, region.map.capacity), 1) *

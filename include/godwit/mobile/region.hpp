@@ -85,7 +85,7 @@ class RegionView {
 
  public:
   explicit RegionView(const godwit_region_v1& region) noexcept
-      : map_(region.map),
+      : map_(region.map, region.placement),
         one_run_(map_.has_one_run()),
         first_(region.map.chunk * region.shard),
         region_(region) {}
