@@ -12,6 +12,7 @@
 #include "godwit/ops/movement.hpp"
 #include "godwit/ops/reduce.hpp"
 #include "godwit/ops/update.hpp"
+#include "godwit/ops/watch.hpp"
 #include "godwit/outcome.hpp"
 #include "godwit/region.hpp"
 #include "godwit/struct.hpp"

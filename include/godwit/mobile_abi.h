@@ -130,6 +130,15 @@ typedef struct godwit_region_v1 {
 #define GODWIT_NO_SHARD UINT32_MAX
 enum { GODWIT_REGION_READ = 1, GODWIT_REGION_WRITE = 2 };
 
+/* A change to wait for: that of an element of 1, 2, 4 or 8 bytes. */
+typedef struct godwit_change {
+  uint64_t region; /* its id */
+  uint64_t index;
+  uint64_t last_seen;    /* the element's bits, the rest 0: it has changed once it has others */
+  uint32_t element_size; /* in bytes */
+  uint32_t value_at; /* where in the arguments the new bits are put, in bytes; those are there */
+} godwit_change;
+
 /* Verbs return 0 on success and a godwit::ErrorCode otherwise, unless they say otherwise; after a
  * failure last_error() explains it. A verb marked [blocks] fails with would_block in a function
  * exported as inline. All may be called from any thread of the call, until the entry returns. */
@@ -192,6 +201,11 @@ typedef struct godwit_here_v1 {
    * type_mismatch, would_block. */
   int32_t (*check_function)(const struct godwit_here_v1* here, const godwit_function_ref* function,
                             const char* signature, size_t signature_size);
+  /* Like call(), of the home of the change's element, where the function begins once the element
+   * has changed. */
+  int32_t (*call_when)(const struct godwit_here_v1* here, uint64_t node,
+                       const godwit_change* change, const godwit_function_ref* function,
+                       const godwit_bytes* parts, size_t part_count, uint64_t* handle);
 } godwit_here_v1;
 
 typedef int32_t (*godwit_entry)(const godwit_here_v1* here, const void* args, size_t args_size,

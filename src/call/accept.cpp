@@ -45,7 +45,7 @@ void Engine::on_call(LinkState& link, fabric::Message& message) {
     if (auto found = store_->function(named.code->bundle, named.code->function)) slot = *found;
   }
   const Bytes arguments = body.subspan(header.extension_size);
-  if (slot != nullptr && slot->is_inline() && aligned(arguments)) [[likely]] {
+  if (slot != nullptr && slot->is_inline() && aligned(arguments) && !named.change) [[likely]] {
     run_inline(link, header, *slot, arguments, named.travel);
     return;
   }
@@ -76,6 +76,10 @@ void Engine::accept_slowly(LinkState& link, fabric::Message& message,
   call.body = std::move(body);
   call.arguments = call.body.view().subspan(header.extension_size);
   take_in(call, link, header, named.travel);
+  if (named.change) {
+    call.awaits_change = true;
+    call.change = *named.change;
+  }
   if (slot != nullptr) {
     begin(call, *slot);
     return;
@@ -139,6 +143,7 @@ void Engine::begin(IncomingCall& call, code::FunctionSlot& slot) {
            bytes_of("the deadline passed before the function began"), {});
     return;
   }
+  if (call.awaits_change && !has_changed(call, slot)) return;
   call.state = IncomingCall::State::running;
   call.bundle = slot.residence->bundle;
   call.bundle_id = call.bundle.id();
@@ -199,6 +204,9 @@ void Engine::on_cancel(LinkState& link, const wire::Header& header, Bytes body) 
   if (found->state == IncomingCall::State::parked) {
     answer(*found, {Ending::cancelled, false, ErrorCode::cancelled},
            bytes_of("cancelled while it waited for its code"), {});
+  } else if (found->state == IncomingCall::State::watching) {
+    answer(*found, {Ending::cancelled, false, ErrorCode::cancelled},
+           bytes_of("cancelled while it waited for the element to change"), {});
   } else if (found->state == IncomingCall::State::travelling) {
     cancel_travelling(*found);
   }

@@ -71,6 +71,9 @@ struct CallContext {
   Time deadline;
   Duration time_left{};
   bool may_block = false;
+  // Which region the function may have written to, 0 for none, and whether there are more of them.
+  std::uint64_t written_region = 0;
+  bool wrote_several = false;
   const std::atomic<bool>* cancelled = nullptr;
   wire::TravelExtension travel;
 

@@ -58,6 +58,10 @@ std::int32_t region(const godwit_here_v1* here, std::uint64_t id, const char* ty
     std::memcpy(view, &*whole, whole->size);
   }
   const std::lock_guard lock(context.mutex);
+  if ((rights & GODWIT_REGION_WRITE) != 0) {
+    context.wrote_several |= context.written_region != 0 && context.written_region != id;
+    context.written_region = id;
+  }
   if (!context.pins.add(*std::move(pin))) {
     return failed(ErrorCode::resource_exhausted,
                   fmt::format("this function has views of {} regions, the limit", Pins::kMax));

@@ -1,5 +1,5 @@
 // A call this node was asked to make and has not finished at once: parked until its code is here,
-// queued or running on the executor, or travelling on from here.
+// watching until an element changes, queued or running on the executor, or travelling on from here.
 #pragma once
 
 #include <atomic>
@@ -25,7 +25,7 @@ struct IncomingCall : Executor::Job,
                       ListHook<IncomingTag>,
                       ListHook<ParkedTag>,
                       ListHook<RunningTag> {
-  enum class State : std::uint8_t { parked, running, travelling };
+  enum class State : std::uint8_t { parked, watching, running, travelling };
 
   State state = State::parked;
   LinkState* link = nullptr;  // null once the link is down: nobody waits for the answer
@@ -42,6 +42,11 @@ struct IncomingCall : Executor::Job,
   // Set: no call at all, but a function's wish to have the code of bundle_id here (code_fetch.hpp).
   std::shared_ptr<CodeFetch> fetch;
   bool holds_credit = true;  // counts as outstanding on its link
+
+  // Begins when `change` has happened; while it waits for that, its place in Watches, from 1 on.
+  bool awaits_change = false;
+  wire::ChangeExtension change;
+  std::size_t watched_at = 0;
 
   code::Bundle bundle;  // kept while running: its residence may go
   code::LibraryUse* library = nullptr;

@@ -103,6 +103,7 @@ void OutgoingPool::recycle(OutgoingCall& call) noexcept {
   call.time_left = {};
   call.spilled_arguments.reset();
   call.has_travel = false;
+  call.has_change = false;
   call.is_hop = false;
   call.on_end = nullptr;
   call.user = nullptr;

@@ -81,6 +81,8 @@ void Engine::run_inline(LinkState& link, const wire::Header& header, code::Funct
     finished(call);
     return;
   }
+  if (!watches_.empty()) [[unlikely]]
+    look_after(call.context);
   call.context.finish();
   store_->leave(library);
   send_reply(link, header.id, token, outcome_of(status), call.reply.view(),
@@ -127,6 +129,7 @@ void Engine::deliver_finished(Engine& engine, Posted& posted) {
 }
 
 void Engine::finished(IncomingCall& call) {
+  if (!watches_.empty()) look_after(call.context);
   call.context.finish();
   store_->leave(*call.library);
   call.library = nullptr;
@@ -157,15 +160,17 @@ void Engine::answer(IncomingCall& call, wire::OutcomeWord outcome, Bytes body, B
     answer_travelled(travel, outcome, body, std::move(kept));
     send_hop_moved(call, {});
   } else if (call.link != nullptr) {
-    send_reply(*call.link, call.caller_id, call.token, outcome, body, std::move(kept));
+    send_reply(*call.link, call.caller_id, call.token, outcome, body, std::move(kept),
+               call.holds_credit ? std::uint8_t{0} : wire::kDirect);
   }
   release(call);
 }
 
 void Engine::send_reply(LinkState& link, std::uint64_t caller_id, std::uint64_t token,
-                        wire::OutcomeWord outcome, Bytes body, Buffer kept) {
+                        wire::OutcomeWord outcome, Bytes body, Buffer kept, std::uint8_t flags) {
   wire::Header header;
   header.kind = wire::Kind::reply;
+  header.flags = flags;
   header.id = caller_id;
   header.subject = token;
   header.aux = wire::pack(outcome);
@@ -175,6 +180,7 @@ void Engine::send_reply(LinkState& link, std::uint64_t caller_id, std::uint64_t 
 
 void Engine::release(IncomingCall& call) {
   search_.remove(call);
+  watches_.remove(call);
   LinkState* link = call.link;
   if (link != nullptr) {
     link->incoming.remove(call);

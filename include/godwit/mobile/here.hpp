@@ -123,6 +123,24 @@ class Here {
     return start(function, node, GODWIT_CALL_ONE_WAY, handle, std::forward<Args>(args)...);
   }
 
+  // A call that begins at the home of an element once that has changed; `change.value_at` says
+  // where in the arguments the element is put. ops::watch() is the typed form. The outcome is
+  // unsupported on a node that is too old.
+  template <class F, class... Args>
+  Pending<typename SignatureOf<F>::Result> call_when(FunctionRef<F> function, Node node,
+                                                     const godwit_change& change,
+                                                     Args&&... args) const {
+    std::uint64_t handle = 0;
+    const godwit_function_ref target = function.abi();
+    const std::int32_t error = detail::Arguments<SignatureOf<F>>::with_parts(
+        [&](const godwit_bytes* parts, std::size_t count) {
+          if (!knows_changes()) return detail::kUnsupported;
+          return table_->call_when(table_, node.id, &change, &target, parts, count, &handle);
+        },
+        std::forward<Args>(args)...);
+    return {table_, error, handle};
+  }
+
   // The same call at each of `nodes`: calls[i] at nodes[i]. Both spans have the same size.
   template <auto Function, class... Args>
   void fan_out(std::span<const Node> nodes,
@@ -223,6 +241,9 @@ class Here {
 
   [[nodiscard]] bool knows_regions() const noexcept {
     return table_->size >= offsetof(godwit_here_v1, region) + sizeof table_->region;
+  }
+  [[nodiscard]] bool knows_changes() const noexcept {
+    return table_->size >= offsetof(godwit_here_v1, call_when) + sizeof table_->call_when;
   }
   [[nodiscard]] bool checks_functions() const noexcept {
     return table_->size >= offsetof(godwit_here_v1, check_function) + sizeof table_->check_function;

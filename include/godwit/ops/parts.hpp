@@ -38,6 +38,15 @@ struct Element {
 };
 GODWIT_STRUCT(Element, region, index);
 
+// The change that a watch waits for: that the element is no longer what was last seen of it.
+template <class T>
+struct Change {
+  std::uint64_t index = 0;
+  T last_seen{};
+  // How long a program waits, 0: as long as for any call. Mobile code waits until its own deadline.
+  std::uint32_t at_most_ms = 0;
+};
+
 // Which number an element is, for functions that work on all of them.
 enum class Number : std::uint8_t { u8, u16, u32, u64, i8, i16, i32, i64, f32, f64 };
 

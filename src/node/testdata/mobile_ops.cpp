@@ -4,6 +4,7 @@
 #include <godwit/mobile/search_ops.hpp>
 #include <godwit/mobile/std.hpp>
 #include <godwit/mobile/update_ops.hpp>
+#include <godwit/mobile/watch.hpp>
 
 namespace mobile_ops {
 
@@ -125,5 +126,39 @@ std::uint32_t find_inline(Here& here, godwit::CodeId code) {
   return static_cast<std::uint32_t>(here.try_function(code, "add", add));
 }
 GODWIT_EXPORT(find_inline, inline_);
+
+// --- Watches ------------------------------------------------------------------------------------
+
+std::uint64_t react(Here& here, ops::Element at, std::uint64_t value, std::uint64_t factor) {
+  if (!here.region<std::uint64_t>(at.region).owns(at.index)) return 0;  // runs at the home
+  return value * factor;
+}
+GODWIT_EXPORT(react);
+
+std::uint64_t react_inline(Here&, ops::Element, std::uint64_t value) {
+  return value;
+}
+GODWIT_EXPORT(react_inline, inline_);
+
+std::int32_t react_small(Here&, ops::Element, std::int8_t value) {
+  return value;
+}
+GODWIT_EXPORT(react_small);
+
+std::uint64_t watch_from(Here& here, std::string_view name, std::uint64_t index,
+                         std::uint64_t last_seen, std::uint64_t factor) {
+  const auto words = here.region<std::uint64_t>(name);
+  return ops::watch<react>(here, words, {.index = index, .last_seen = last_seen}, factor).get();
+}
+GODWIT_EXPORT(watch_from);
+
+// Stores, and stays until another element says that it may go.
+void store_and_stay(Here& here, std::string_view name, std::uint64_t index, std::uint64_t stop) {
+  const auto words = here.writable_region<std::uint64_t>(name);
+  words.put(index, 1);
+  while (words[stop] == 0 && !here.cancelled() && here.remaining_ns() > 0) {
+  }
+}
+GODWIT_EXPORT(store_and_stay);
 
 }  // namespace mobile_ops
