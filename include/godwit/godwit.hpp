@@ -10,6 +10,7 @@
 #include "godwit/ops.hpp"
 #include "godwit/ops/log.hpp"
 #include "godwit/ops/movement.hpp"
+#include "godwit/ops/node_multicast.hpp"
 #include "godwit/ops/reduce.hpp"
 #include "godwit/ops/update.hpp"
 #include "godwit/ops/watch.hpp"

@@ -206,6 +206,8 @@ typedef struct godwit_here_v1 {
   int32_t (*call_when)(const struct godwit_here_v1* here, uint64_t node,
                        const godwit_change* change, const godwit_function_ref* function,
                        const godwit_bytes* parts, size_t part_count, uint64_t* handle);
+  /* The id of the bundle that runs, for others to call its functions by. Always succeeds. */
+  void (*own_code)(const struct godwit_here_v1* here, uint8_t bundle[32]);
 } godwit_here_v1;
 
 typedef int32_t (*godwit_entry)(const godwit_here_v1* here, const void* args, size_t args_size,

@@ -295,7 +295,8 @@ void CallContext::prepare(Engine& owner, const code::Bundle& code, Time until, D
              &verbs::region,
              &verbs::apply_region,
              &verbs::check_function,
-             &call_when};
+             &call_when,
+             &verbs::own_code};
     engine = &owner;
   }
   table.hops_left = limits.hops_left;

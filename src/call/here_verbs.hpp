@@ -28,6 +28,7 @@ namespace verbs {
 // here_functions.cpp
 std::int32_t check_function(const godwit_here_v1* here, const godwit_function_ref* function,
                             const char* signature, std::size_t signature_size);
+void own_code(const godwit_here_v1* here, std::uint8_t bundle[32]);
 
 // here_regions.cpp
 std::int32_t find_region(const godwit_here_v1* here, const char* name, std::size_t size,

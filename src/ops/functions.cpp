@@ -30,6 +30,7 @@ constexpr std::array<std::string_view, kOps> kNames{
     "scatter_add",
     "scatter_add_bulk",
     "multicast",
+    "call_nodes",
     "accumulate",
     "put_if",
     "compare_swap_all",

@@ -25,6 +25,7 @@ enum class Op : std::uint8_t {
   scatter_add,
   scatter_add_bulk,
   multicast,
+  call_nodes,
   accumulate,
   put_if,
   compare_swap_all,

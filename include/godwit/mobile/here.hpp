@@ -67,6 +67,14 @@ class Here {
   [[nodiscard]] bool cancelled() const noexcept { return table_->cancelled(table_) != 0; }
   [[nodiscard]] std::uint32_t hops_left() const noexcept { return table_->hops_left; }
 
+  // The bundle that runs, for others to call its functions by. No code on a node that is too old.
+  [[nodiscard]] CodeId own_code() const noexcept {
+    CodeId id{};
+    if (table_->size >= offsetof(godwit_here_v1, own_code) + sizeof table_->own_code) {
+      table_->own_code(table_, id.data());
+    }
+    return id;
+  }
   // A function of another bundle, its signature checked: R(Args...) without Here. The id came as an
   // argument (Fleet::offer), from another call or from build(). A bundle that this node does not
   // have is asked for where this call came from; that [blocks]. Returns 0 or a godwit::ErrorCode:

@@ -2,6 +2,7 @@
 // Light enough for mobile code.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -37,6 +38,20 @@ struct Element {
   std::uint64_t index = 0;
 };
 GODWIT_STRUCT(Element, region, index);
+
+// A function that a multicast calls, without its name.
+struct NodeFunction {
+  std::array<std::uint8_t, 32> code{};
+};
+GODWIT_STRUCT(NodeFunction, code);
+
+// A node at which a multicast's function did not end well.
+struct NodeFailure {
+  std::uint64_t node = 0;
+  std::uint32_t reason = 0;    // an ErrorCode
+  std::uint32_t is_known = 0;  // 1: it failed, or has not begun; 0: it may also have ended well
+};
+GODWIT_STRUCT(NodeFailure, node, reason, is_known);
 
 // The change that a watch waits for: that the element is no longer what was last seen of it.
 template <class T>

@@ -1,6 +1,7 @@
 // Mobile code that uses the operations of its node, and functions of other bundles, for the tests.
 #include <godwit/mobile.hpp>
 #include <godwit/mobile/movement_ops.hpp>
+#include <godwit/mobile/node_multicast.hpp>
 #include <godwit/mobile/search_ops.hpp>
 #include <godwit/mobile/std.hpp>
 #include <godwit/mobile/update_ops.hpp>
@@ -160,5 +161,25 @@ void store_and_stay(Here& here, std::string_view name, std::uint64_t index, std:
   }
 }
 GODWIT_EXPORT(store_and_stay);
+
+// --- Multicasts to nodes ------------------------------------------------------------------------
+
+void note_visit(Here& here, std::string_view name, std::uint64_t value) {
+  const auto words = here.writable_region<std::uint64_t>(name);
+  words.atomic(words.index_of(0)).fetch_add(value);
+}
+GODWIT_EXPORT(note_visit);
+
+void fail_where(Here& here, std::uint64_t node) {
+  if (here.self().id == node) ops::refuse(ops::kInvalidArgument, "no wish to");
+}
+GODWIT_EXPORT(fail_where);
+
+std::uint64_t multicast_from(Here& here, std::string_view name, std::uint64_t value) {
+  std::vector<godwit::Node> nodes(here.nodes({}));
+  nodes.resize(here.nodes(nodes));
+  return ops::multicast<note_visit>(here, nodes, name, value).size();
+}
+GODWIT_EXPORT(multicast_from);
 
 }  // namespace mobile_ops
