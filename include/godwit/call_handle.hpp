@@ -13,6 +13,7 @@
 
 #include "godwit/error.hpp"
 #include "godwit/export.hpp"
+#include "godwit/mobile_abi.h"
 #include "godwit/outcome.hpp"
 
 namespace godwit::call {
@@ -67,6 +68,8 @@ class GODWIT_API CallHandle {
   [[nodiscard]] std::span<std::byte> large(std::size_t size);
   // Before start(): tells the count, which was told that it begins, when the call ends.
   void count_in(std::shared_ptr<call::CallCount> count);
+  // Before start(): the function begins once this has happened.
+  void begin_when(const godwit_change& change);
   // Sends it. The parts are the argument blob; those outside of small() and large() are borrowed
   // until the end.
   void start(std::uint64_t node, call::FunctionRef& function, std::span<const Blob> parts,

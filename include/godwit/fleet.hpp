@@ -4,6 +4,7 @@
 //   auto fleet = godwit::Fleet::join("tcp:10.0.0.7:7400").value();
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -24,6 +25,7 @@ class RegionHost;
 
 namespace godwit {
 
+class Bundle;
 class Fleet;
 
 // A node to call. A small value; valid as long as its fleet.
@@ -120,6 +122,10 @@ class GODWIT_API Fleet {
   // writes of one name settle on one of them.
   Status put_name(std::string_view key, std::string_view value);
   [[nodiscard]] Result<std::string> find_name(std::string_view key) const;
+
+  // Lets nodes have the bundle from here when mobile code asks for its functions, for as long as a
+  // copy of it lives. Returns the id to hand to that code, which calls Here::function() with it.
+  std::array<std::uint8_t, 32> offer(const Bundle& bundle);
 
   // Local fleets only (unsupported otherwise): end a node with SIGKILL; start it again.
   Status kill(const NodeHandle& node);

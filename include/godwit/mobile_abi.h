@@ -57,7 +57,8 @@ enum {
   GODWIT_ENDED_REJECTED = 7
 };
 
-/* A function to call: of the bundle with this id, or of the caller's own when `bundle` is null. */
+/* A function to call: of the bundle with this id, or of the caller's own when `bundle` is null. An
+ * id of zeros is that of the operations on regions that come with every node (docs/ops.md). */
 typedef struct godwit_function_ref {
   const uint8_t* bundle; /* 32 bytes, or null */
   const char* name;
@@ -98,7 +99,8 @@ enum {
 
 /* Which element lies where. An element's position is its index, or for GODWIT_SHARD_HASHED a
  * permutation of the indices below `capacity`; positions are dealt out to the shards in turn,
- * `chunk` in a row. godwit/sharding.hpp is the arithmetic. */
+ * `chunk` in a row. For GODWIT_SHARD_PLACED a table says which shard has which chunk.
+ * godwit/sharding.hpp is the arithmetic. */
 typedef struct godwit_shard_map {
   uint64_t capacity; /* elements there is room for, in all shards together */
   uint64_t chunk;    /* not 0 */
@@ -106,7 +108,7 @@ typedef struct godwit_shard_map {
   uint32_t kind;     /* GODWIT_SHARD_... */
 } godwit_shard_map;
 
-enum { GODWIT_SHARD_IN_ORDER = 0, GODWIT_SHARD_HASHED = 1 };
+enum { GODWIT_SHARD_IN_ORDER = 0, GODWIT_SHARD_HASHED = 1, GODWIT_SHARD_PLACED = 2 };
 
 /* A region as this node sees it. What it points at is valid until the entry returns. */
 typedef struct godwit_region_v1 {
@@ -120,10 +122,22 @@ typedef struct godwit_region_v1 {
   uint32_t rights;       /* GODWIT_REGION_... */
   void* data;            /* this node's shard; null without one */
   uint64_t data_elements;
+  const char* name; /* from here on null and 0 on nodes that do not know it */
+  size_t name_size;
+  const uint32_t* placement; /* for GODWIT_SHARD_PLACED; laid out as godwit/sharding.hpp says */
 } godwit_region_v1;
 
 #define GODWIT_NO_SHARD UINT32_MAX
 enum { GODWIT_REGION_READ = 1, GODWIT_REGION_WRITE = 2 };
+
+/* A change to wait for: that of an element of 1, 2, 4 or 8 bytes. */
+typedef struct godwit_change {
+  uint64_t region; /* its id */
+  uint64_t index;
+  uint64_t last_seen;    /* the element's bits, the rest 0: it has changed once it has others */
+  uint32_t element_size; /* in bytes */
+  uint32_t value_at; /* where in the arguments the new bits are put, in bytes; those are there */
+} godwit_change;
 
 /* Verbs return 0 on success and a godwit::ErrorCode otherwise, unless they say otherwise; after a
  * failure last_error() explains it. A verb marked [blocks] fails with would_block in a function
@@ -180,6 +194,20 @@ typedef struct godwit_here_v1 {
    * larger, seals or drops it. Errors: bad_format, invalid_argument, already_exists,
    * resource_exhausted, io. */
   int32_t (*apply_region)(const struct godwit_here_v1* here, const void* descriptor, size_t size);
+
+  /* Makes sure that a function can be called, and has that signature: arguments do not say their
+   * types. A bundle that is not known here is asked for where this call came from, which [blocks];
+   * from then on the verbs above know it too. Errors: unknown_code, unknown_function,
+   * type_mismatch, would_block. */
+  int32_t (*check_function)(const struct godwit_here_v1* here, const godwit_function_ref* function,
+                            const char* signature, size_t signature_size);
+  /* Like call(), of the home of the change's element, where the function begins once the element
+   * has changed. */
+  int32_t (*call_when)(const struct godwit_here_v1* here, uint64_t node,
+                       const godwit_change* change, const godwit_function_ref* function,
+                       const godwit_bytes* parts, size_t part_count, uint64_t* handle);
+  /* The id of the bundle that runs, for others to call its functions by. Always succeeds. */
+  void (*own_code)(const struct godwit_here_v1* here, uint8_t bundle[32]);
 } godwit_here_v1;
 
 typedef int32_t (*godwit_entry)(const godwit_here_v1* here, const void* args, size_t args_size,

@@ -45,7 +45,7 @@ void Engine::on_call(LinkState& link, fabric::Message& message) {
     if (auto found = store_->function(named.code->bundle, named.code->function)) slot = *found;
   }
   const Bytes arguments = body.subspan(header.extension_size);
-  if (slot != nullptr && slot->is_inline() && aligned(arguments)) [[likely]] {
+  if (slot != nullptr && slot->is_inline() && aligned(arguments) && !named.change) [[likely]] {
     run_inline(link, header, *slot, arguments, named.travel);
     return;
   }
@@ -58,7 +58,7 @@ void Engine::accept_slowly(LinkState& link, fabric::Message& message,
   const auto reject = [&](ErrorCode reason, std::string_view text) {
     send_reply(link, header.id, 0, {Ending::rejected, false, reason}, bytes_of(text), {});
   };
-  if (link.incoming_count >= options_.credits) {
+  if (link.incoming_count - link.without_credit >= options_.credits) {
     ++stats_.credits_violated;
     return reject(ErrorCode::overload, "more calls outstanding on this link than it was granted");
   }
@@ -76,6 +76,10 @@ void Engine::accept_slowly(LinkState& link, fabric::Message& message,
   call.body = std::move(body);
   call.arguments = call.body.view().subspan(header.extension_size);
   take_in(call, link, header, named.travel);
+  if (named.change) {
+    call.awaits_change = true;
+    call.change = *named.change;
+  }
   if (slot != nullptr) {
     begin(call, *slot);
     return;
@@ -133,11 +137,13 @@ void Engine::on_code(const ContentId& bundle, const Status& status) {
 }
 
 void Engine::begin(IncomingCall& call, code::FunctionSlot& slot) {
+  if (call.fetch != nullptr) return fetched(call, slot.residence->bundle);
   if (call.deadline < scheduler_.now()) {
     answer(call, {Ending::deadline, false, ErrorCode::deadline},
            bytes_of("the deadline passed before the function began"), {});
     return;
   }
+  if (call.awaits_change && !has_changed(call, slot)) return;
   call.state = IncomingCall::State::running;
   call.bundle = slot.residence->bundle;
   call.bundle_id = call.bundle.id();
@@ -147,6 +153,7 @@ void Engine::begin(IncomingCall& call, code::FunctionSlot& slot) {
   call.library = &store_->enter(slot);
   call.context.prepare(*this, call.bundle, call.deadline, {}, !slot.is_inline(), &call.cancelled,
                        call.travel);
+  call.context.call = &call;
   call.reply.prepare(options_.max_result_bytes);
   call.run = &Engine::run_on_executor;
   call.finished.deliver = &Engine::deliver_finished;
@@ -197,6 +204,9 @@ void Engine::on_cancel(LinkState& link, const wire::Header& header, Bytes body) 
   if (found->state == IncomingCall::State::parked) {
     answer(*found, {Ending::cancelled, false, ErrorCode::cancelled},
            bytes_of("cancelled while it waited for its code"), {});
+  } else if (found->state == IncomingCall::State::watching) {
+    answer(*found, {Ending::cancelled, false, ErrorCode::cancelled},
+           bytes_of("cancelled while it waited for the element to change"), {});
   } else if (found->state == IncomingCall::State::travelling) {
     cancel_travelling(*found);
   }

@@ -52,6 +52,15 @@ void CallHandle::count_in(std::shared_ptr<call::CallCount> count) {
   call_->rare().counted = std::move(count);
 }
 
+void CallHandle::begin_when(const godwit_change& change) {
+  call_->has_change = true;
+  call_->change = {.element_size = change.element_size,
+                   .region = change.region,
+                   .index = change.index,
+                   .last_seen = change.last_seen,
+                   .value_at = change.value_at};
+}
+
 void CallHandle::start(std::uint64_t node, call::FunctionRef& function, std::span<const Blob> parts,
                        std::chrono::nanoseconds time_left) {
   if (parts.size() > call::OutgoingCall::kMaxParts) {

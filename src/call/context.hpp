@@ -20,6 +20,7 @@
 namespace godwit::call {
 
 class Engine;
+struct IncomingCall;
 
 // Where a call goes on after its function returned GODWIT_CONTINUE.
 struct Continuation {
@@ -64,11 +65,15 @@ struct CallContext {
   godwit_here_v1 table{};
   Engine* engine = nullptr;
   const code::Bundle* bundle = nullptr;
+  IncomingCall* call = nullptr;  // what runs, on the executor; null: an inline function
   // A deadline, or for an inline call the time it may take, counted from when somebody asks: it is
   // over too soon for the difference to matter, and reading a clock would cost more than it runs.
   Time deadline;
   Duration time_left{};
   bool may_block = false;
+  // Which region the function may have written to, 0 for none, and whether there are more of them.
+  std::uint64_t written_region = 0;
+  bool wrote_several = false;
   const std::atomic<bool>* cancelled = nullptr;
   wire::TravelExtension travel;
 

@@ -2,8 +2,9 @@
 //
 // Both ends are here, since a node is both: it makes calls (start, cancel) and takes them (accept,
 // run, answer), asks for code and gives it. The verbs live in one file each: links.cpp, start.cpp,
-// reply.cpp, accept.cpp, run.cpp, code_exchange.cpp, travel.cpp, farewell.cpp,
-// descriptors.cpp; here.cpp is the door of mobile code, status.cpp what the engine says of itself.
+// reply.cpp, accept.cpp, run.cpp, code_exchange.cpp, code_fetch.cpp, travel.cpp, watch.cpp,
+// farewell.cpp, descriptors.cpp; here.cpp is the door of mobile code, status.cpp what the engine
+// says of itself.
 // Whom to ask for code, and which calls wait for it, is CodeSearch's business.
 //
 // Threads: everything is called by the scheduler's owning thread, except what says "any thread".
@@ -36,6 +37,7 @@
 #include "call/status.hpp"
 #include "call/trail.hpp"
 #include "call/visible_nodes.hpp"
+#include "call/watches.hpp"
 #include "code/store/store.hpp"
 #include "fabric/fd.hpp"
 #include "wire/call.hpp"
@@ -102,6 +104,14 @@ class Engine final : public code::StoreEvents, private CodeSearchHost {
   // Before anything runs; null: this process knows no regions.
   void set_regions(Regions* regions) { regions_ = regions; }
   [[nodiscard]] Regions* regions() const { return regions_; }
+  // The bundle of the operations that mobile code may call without having it; null: none. Before
+  // anything runs. Asked for at the first use.
+  using Operations = const code::Bundle& (*)();
+  void set_operations(Operations source) { operations_ = source; }
+  [[nodiscard]] Operations operations() const { return operations_; }
+  // A bundle as this node has it, or gets it from where the running call came from. Waits, on a
+  // thread of the executor. Errors: unknown_code and what else a search for code ends in, overload.
+  [[nodiscard]] Result<code::Bundle> fetch(const CallContext& context, const ContentId& bundle);
   [[nodiscard]] EngineObserver& observer() { return observer_; }
 
   // --- Other messages ---
@@ -212,7 +222,7 @@ class Engine final : public code::StoreEvents, private CodeSearchHost {
   void finished(IncomingCall& call);
   void answer(IncomingCall& call, wire::OutcomeWord outcome, Bytes body, Buffer kept);
   void send_reply(LinkState& link, std::uint64_t caller_id, std::uint64_t token,
-                  wire::OutcomeWord outcome, Bytes body, Buffer kept);
+                  wire::OutcomeWord outcome, Bytes body, Buffer kept, std::uint8_t flags = 0);
   void release(IncomingCall& call);
   void note_overrun(const code::FunctionSlot& slot, std::uint64_t cycles);
 
@@ -232,6 +242,22 @@ class Engine final : public code::StoreEvents, private CodeSearchHost {
   void check_code(std::uint64_t id, const ContentId& bundle, Buffer body);
   void code_arrived(const ContentId& bundle, std::uint64_t question, Result<code::Bundle> code);
   [[nodiscard]] code::Bundle bundle_for(const ContentId& id);
+
+  // watch.cpp
+  [[nodiscard]] bool has_changed(IncomingCall& call, const code::FunctionSlot& slot);
+  void give_credit_back(IncomingCall& call, std::uint64_t token);
+  static void tell_change(IncomingCall& call, std::uint64_t bits);
+  void look_after(const CallContext& context);
+  void look_soon();
+  void look_at_watched();
+  void arm_watch_timer();
+  void watch_tick();
+
+  // code_fetch.cpp
+  void begin_fetch(CodeFetch& fetch);
+  void fetched(IncomingCall& call, const code::Bundle& bundle);
+  void fetch_failed(IncomingCall& call, Error why);
+  static void end_fetch(CodeFetch& fetch);
 
   // travel.cpp
   void travel_on(IncomingCall& call);
@@ -301,6 +327,7 @@ class Engine final : public code::StoreEvents, private CodeSearchHost {
   IncomingCall* inline_call_;                        // stands by for functions that run at once
   IntrusiveList<IncomingCall, RunningTag> running_;  // submitted to the executor
   CodeSearch search_;
+  Watches watches_;
   CodeHolders holders_;
   std::unordered_map<std::uint64_t, IncomingCall*> travelling_;  // by intake id
   std::uint64_t next_intake_id_;
@@ -319,7 +346,11 @@ class Engine final : public code::StoreEvents, private CodeSearchHost {
   VisibleNodes nodes_;
   Builder* builder_ = nullptr;
   Regions* regions_ = nullptr;
+  Operations operations_ = nullptr;
   bool sweep_armed_ = false;
+  bool look_posted_ = false;
+  bool watch_timer_armed_ = false;
+  std::uint32_t watch_ticks_ = 0;
   bool idle_check_armed_ = false;
   std::shared_ptr<Engine*> self_;  // expired for tasks that outlive the engine
 };

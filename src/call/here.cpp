@@ -1,5 +1,6 @@
 // The door of mobile code: what each verb of godwit_here_v1 does. Runs on the function's threads.
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "base/fail.hpp"
@@ -55,40 +56,6 @@ const char* last_error(const godwit_here_v1*) {
 
 // --- Calling ----------------------------------------------------------------------------------
 
-Result<FunctionRef*> resolve(CallContext& context, const godwit_function_ref& wanted) {
-  FunctionTable& functions = context.engine->functions();
-  const code::Bundle* bundle = context.bundle;
-  code::Bundle built;
-  if (wanted.bundle != nullptr) {
-    ContentId id;
-    std::memcpy(id.digest.data(), wanted.bundle, ContentId::kSize);
-    if (id != bundle->id()) {
-      built = functions.bundle(id);
-      bundle = &built;
-    }
-    if (!*bundle) {
-      return fail(ErrorCode::unknown_code,
-                  "bundle {} was not built here, or so many others since that it was forgotten: "
-                  "build it again",
-                  id.short_hex());
-    }
-  }
-  const std::string_view name(wanted.name, wanted.name_size);
-  const auto index = bundle->find(name);
-  if (!index) {
-    return fail(ErrorCode::unknown_function, "bundle '{}' exports no function '{}'", bundle->name(),
-                name);
-  }
-  FunctionRef* function = functions.intern(bundle->id(), static_cast<std::uint32_t>(*index),
-                                           bundle->functions()[*index].is_idempotent());
-  if (function == nullptr) {
-    return fail(ErrorCode::resource_exhausted,
-                "this node has called {} different functions of mobile code, its limit",
-                FunctionTable::kMaxFunctions);
-  }
-  return function;
-}
-
 std::int32_t nobody_there() {
   return failed(ErrorCode::node_lost,
                 "the node to call has the id 0, which is nobody: a shard that was lost has no "
@@ -130,17 +97,22 @@ void abandon(CallContext& context, OutgoingCall& child) {
   OutgoingPool::release(child);
 }
 
-std::int32_t call(const godwit_here_v1* here, std::uint64_t node,
-                  const godwit_function_ref* function, const godwit_bytes* parts,
-                  std::size_t part_count, std::uint32_t flags, std::uint64_t* handle) {
-  CallContext& context = context_of(here);
+// What a call is besides its function and arguments.
+struct CallKind {
+  std::uint32_t flags = 0;
+  const godwit_change* change = nullptr;  // it begins then
+};
+
+std::int32_t start_child(CallContext& context, std::uint64_t node,
+                         const godwit_function_ref* function, std::span<const godwit_bytes> parts,
+                         const CallKind& kind, std::uint64_t* handle) {
   if (context.travel.hops_left == 0) {
     return failed(ErrorCode::hop_limit, "this call descends from too many others to make one more");
   }
   if (node == 0) return nobody_there();
   auto target = resolve(context, *function);
   if (!target) return failed(target.error());
-  auto arguments = gather(parts, part_count);
+  auto arguments = gather(parts.data(), parts.size());
   if (!arguments) return failed(arguments.error());
 
   const std::lock_guard lock(context.mutex);
@@ -161,7 +133,15 @@ std::int32_t call(const godwit_here_v1* here, std::uint64_t node,
   child->has_travel = true;
   child->travel = {};
   child->travel.hops_left = context.travel.hops_left - 1;
-  if ((flags & GODWIT_CALL_ONE_WAY) != 0) {
+  if (kind.change != nullptr) {
+    child->has_change = true;
+    child->change = {.element_size = kind.change->element_size,
+                     .region = kind.change->region,
+                     .index = kind.change->index,
+                     .last_seen = kind.change->last_seen,
+                     .value_at = kind.change->value_at};
+  }
+  if ((kind.flags & GODWIT_CALL_ONE_WAY) != 0) {
     if (context.one_way == nullptr) context.one_way = new OneWayCalls;
     context.one_way->add();
     child->user = context.one_way;
@@ -177,6 +157,20 @@ std::int32_t call(const godwit_here_v1* here, std::uint64_t node,
   *handle = context.children.size();
   context.engine->start_later(*child);
   return 0;
+}
+
+std::int32_t call(const godwit_here_v1* here, std::uint64_t node,
+                  const godwit_function_ref* function, const godwit_bytes* parts,
+                  std::size_t part_count, std::uint32_t flags, std::uint64_t* handle) {
+  return start_child(context_of(here), node, function, {parts, part_count}, {.flags = flags},
+                     handle);
+}
+
+std::int32_t call_when(const godwit_here_v1* here, std::uint64_t node, const godwit_change* change,
+                       const godwit_function_ref* function, const godwit_bytes* parts,
+                       std::size_t part_count, std::uint64_t* handle) {
+  return start_child(context_of(here), node, function, {parts, part_count}, {.change = change},
+                     handle);
 }
 
 OutgoingCall* child_of(CallContext& context, std::uint64_t handle) {
@@ -300,7 +294,10 @@ void CallContext::prepare(Engine& owner, const code::Bundle& code, Time until, D
              &last_error,
              &verbs::find_region,
              &verbs::region,
-             &verbs::apply_region};
+             &verbs::apply_region,
+             &verbs::check_function,
+             &call_when,
+             &verbs::own_code};
     engine = &owner;
   }
   table.hops_left = limits.hops_left;
@@ -311,6 +308,8 @@ void CallContext::prepare(Engine& owner, const code::Bundle& code, Time until, D
   cancelled = cancel_flag;
   travel = limits;
   continuation.set = false;
+  written_region = 0;
+  wrote_several = false;
 }
 
 void CallContext::finish() {

@@ -1,5 +1,7 @@
 // The verbs of mobile code that see and shape regions. Run on the function's threads.
 #include <algorithm>
+#include <cstring>
+#include <optional>
 #include <utility>
 
 #include "base/fail.hpp"
@@ -8,6 +10,9 @@
 
 namespace godwit::call {
 namespace {
+
+// What bundles of the first release have room for.
+constexpr std::size_t kFirstViewBytes = offsetof(godwit_region_v1, name);
 
 std::int32_t no_regions() {
   return failed(ErrorCode::unsupported, "this node has no regions");
@@ -32,15 +37,31 @@ std::int32_t region(const godwit_here_v1* here, std::uint64_t id, const char* ty
   CallContext& context = context_of(here);
   Regions* regions = context.engine->regions();
   if (regions == nullptr) return no_regions();
-  if (view->size < sizeof *view) {
+  if (view->size < kFirstViewBytes) {
     return failed(ErrorCode::invalid_argument,
                   fmt::format("a view of a region is {} bytes, not {}", sizeof *view, view->size));
   }
   const std::string_view wanted =
       type == nullptr ? std::string_view() : std::string_view(type, type_size);
-  auto pin = regions->view(id, wanted, rights, *view);
+  std::optional<godwit_region_v1> whole;
+  if (view->size < sizeof *view) whole.emplace();
+  auto pin = regions->view(id, wanted, rights, whole ? *whole : *view);
   if (!pin) return failed(pin.error());
+  if (whole) {
+    if (whole->map.kind == GODWIT_SHARD_PLACED) {
+      return failed(ErrorCode::unsupported,
+                    fmt::format("region '{}' is sharded by a function, of which this code knows "
+                                "nothing: build it again",
+                                std::string_view(whole->name, whole->name_size)));
+    }
+    whole->size = view->size;
+    std::memcpy(view, &*whole, whole->size);
+  }
   const std::lock_guard lock(context.mutex);
+  if ((rights & GODWIT_REGION_WRITE) != 0) {
+    context.wrote_several |= context.written_region != 0 && context.written_region != id;
+    context.written_region = id;
+  }
   if (!context.pins.add(*std::move(pin))) {
     return failed(ErrorCode::resource_exhausted,
                   fmt::format("this function has views of {} regions, the limit", Pins::kMax));

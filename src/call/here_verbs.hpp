@@ -19,7 +19,16 @@ inline CallContext& context_of(const godwit_here_v1* here) {
 std::int32_t failed(ErrorCode code, std::string text);
 std::int32_t failed(const Error& error);
 
+// The function that mobile code means, if this node knows its bundle (here_functions.cpp). Errors:
+// unknown_code, unknown_function, resource_exhausted.
+[[nodiscard]] Result<FunctionRef*> resolve(CallContext& context, const godwit_function_ref& wanted);
+
 namespace verbs {
+
+// here_functions.cpp
+std::int32_t check_function(const godwit_here_v1* here, const godwit_function_ref* function,
+                            const char* signature, std::size_t signature_size);
+void own_code(const godwit_here_v1* here, std::uint8_t bundle[32]);
 
 // here_regions.cpp
 std::int32_t find_region(const godwit_here_v1* here, const char* name, std::size_t size,

@@ -22,6 +22,10 @@ void IncomingPool::release(IncomingCall& call) {
   call.travel = {};
   call.travels = false;
   call.body.reset();
+  call.fetch.reset();
+  call.holds_credit = true;
+  call.awaits_change = false;
+  call.watched_at = 0;
   call.arguments = {};
   call.bundle = {};
   call.library = nullptr;

@@ -1,5 +1,5 @@
 // A call this node was asked to make and has not finished at once: parked until its code is here,
-// queued or running on the executor, or travelling on from here.
+// watching until an element changes, queued or running on the executor, or travelling on from here.
 #pragma once
 
 #include <atomic>
@@ -15,6 +15,7 @@
 
 namespace godwit::call {
 
+struct CodeFetch;
 struct LinkState;
 struct IncomingTag;
 struct ParkedTag;
@@ -24,7 +25,7 @@ struct IncomingCall : Executor::Job,
                       ListHook<IncomingTag>,
                       ListHook<ParkedTag>,
                       ListHook<RunningTag> {
-  enum class State : std::uint8_t { parked, running, travelling };
+  enum class State : std::uint8_t { parked, watching, running, travelling };
 
   State state = State::parked;
   LinkState* link = nullptr;  // null once the link is down: nobody waits for the answer
@@ -37,6 +38,15 @@ struct IncomingCall : Executor::Job,
   bool travels = false;  // arrived as a hop: answer its intake, or its origin
   Buffer body;           // extension and arguments
   Bytes arguments;
+
+  // Set: no call at all, but a function's wish to have the code of bundle_id here (code_fetch.hpp).
+  std::shared_ptr<CodeFetch> fetch;
+  bool holds_credit = true;  // counts as outstanding on its link
+
+  // Begins when `change` has happened; while it waits for that, its place in Watches, from 1 on.
+  bool awaits_change = false;
+  wire::ChangeExtension change;
+  std::size_t watched_at = 0;
 
   code::Bundle bundle;  // kept while running: its residence may go
   code::LibraryUse* library = nullptr;

@@ -33,7 +33,8 @@ struct LinkState {
   std::uint32_t credits = 0;         // calls we may still send
   std::uint32_t granted = 0;         // credits when nothing is outstanding
   std::uint32_t outgoing_count = 0;  // calls whose OutgoingCall::link this is
-  std::uint32_t incoming_count = 0;  // calls of the peer that we have not ended
+  std::uint32_t incoming_count = 0;  // calls of the peer that we have not ended,
+  std::uint32_t without_credit = 0;  // and of these, those that the peer has the credit of
   IntrusiveList<IncomingCall, IncomingTag> incoming;
   Time status_window;                 // since when statuses are counted,
   std::uint32_t status_count = 0;     // and how many the peer has asked for since

@@ -142,6 +142,8 @@ void Engine::lose_incoming(LinkState& link) {
     if (call.state == IncomingCall::State::parked) {
       orphaned.push_back(call.bundle_id);
       release(call);
+    } else if (call.state == IncomingCall::State::watching) {
+      release(call);
     } else if (call.state == IncomingCall::State::travelling) {
       cancel_travelling(call);
       release(call);

@@ -115,6 +115,7 @@ void OutgoingPool::recycle(OutgoingCall& call) noexcept {
   call.lost_once = false;
   call.borrowed = false;
   call.has_travel = false;
+  call.has_change = false;
   call.is_hop = false;
   call.lent = false;
   call.has_rare = false;

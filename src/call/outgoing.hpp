@@ -68,8 +68,9 @@ struct alignas(64) OutgoingCall : DeadlineHook, ListHook<OutgoingTag> {
 
   // --- The request, flags ---
   bool has_travel = false;
-  bool is_hop = false;  // moves a travelling call on; ends when the receiver has taken it over
-  bool lent = false;    // some part is the caller's memory, not ours
+  bool has_change = false;  // begins when `change` says
+  bool is_hop = false;      // moves a travelling call on; ends when the receiver has taken it over
+  bool lent = false;        // some part is the caller's memory, not ours
   bool has_rare = false;
   std::atomic<bool> cancelling{false};  // the caller's wish, also before the engine has the call
 
@@ -103,6 +104,7 @@ struct alignas(64) OutgoingCall : DeadlineHook, ListHook<OutgoingTag> {
   class OutgoingShelf* shelf = nullptr;
   detail::Continuation* attaching = nullptr;  // on its way to be the continuation, by attach_post
   wire::TravelExtension travel;
+  wire::ChangeExtension change;
   Posted start_post;
   Posted cancel_post;
   Posted attach_post;

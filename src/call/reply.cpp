@@ -72,7 +72,10 @@ void Engine::on_reply(LinkState& link, fabric::Message& message) {
   }
   const FunctionRef& function = *call->function;
   if (call->link == &link && header.subject != 0) link.set_token(function, header.subject);
-  if ((header.flags & wire::kAnswered) != 0) return;  // the answer itself is on another link
+  if ((header.flags & wire::kAnswered) != 0) {  // the answer itself comes apart
+    if (!link.peer->waiting.empty()) pump(*link.peer);
+    return;
+  }
 
   const wire::OutcomeWord outcome = wire::unpack_outcome(header.aux);
   // A call that ran here and lost its code further on ends for the same reason, but has started.

@@ -3,6 +3,7 @@
 
 #include "base/cycles.hpp"
 #include "base/fail.hpp"
+#include "call/code_fetch.hpp"
 #include "call/engine.hpp"
 
 namespace godwit::call {
@@ -80,6 +81,8 @@ void Engine::run_inline(LinkState& link, const wire::Header& header, code::Funct
     finished(call);
     return;
   }
+  if (!watches_.empty()) [[unlikely]]
+    look_after(call.context);
   call.context.finish();
   store_->leave(library);
   send_reply(link, header.id, token, outcome_of(status), call.reply.view(),
@@ -126,6 +129,7 @@ void Engine::deliver_finished(Engine& engine, Posted& posted) {
 }
 
 void Engine::finished(IncomingCall& call) {
+  if (!watches_.empty()) look_after(call.context);
   call.context.finish();
   store_->leave(*call.library);
   call.library = nullptr;
@@ -149,20 +153,24 @@ void Engine::finished(IncomingCall& call) {
 }
 
 void Engine::answer(IncomingCall& call, wire::OutcomeWord outcome, Bytes body, Buffer kept) {
+  if (call.fetch != nullptr)
+    return fetch_failed(call, {outcome.reason, std::string(text_of(body))});
   if (call.travels) {
     const wire::TravelExtension travel = call.travel;
     answer_travelled(travel, outcome, body, std::move(kept));
     send_hop_moved(call, {});
   } else if (call.link != nullptr) {
-    send_reply(*call.link, call.caller_id, call.token, outcome, body, std::move(kept));
+    send_reply(*call.link, call.caller_id, call.token, outcome, body, std::move(kept),
+               call.holds_credit ? std::uint8_t{0} : wire::kDirect);
   }
   release(call);
 }
 
 void Engine::send_reply(LinkState& link, std::uint64_t caller_id, std::uint64_t token,
-                        wire::OutcomeWord outcome, Bytes body, Buffer kept) {
+                        wire::OutcomeWord outcome, Bytes body, Buffer kept, std::uint8_t flags) {
   wire::Header header;
   header.kind = wire::Kind::reply;
+  header.flags = flags;
   header.id = caller_id;
   header.subject = token;
   header.aux = wire::pack(outcome);
@@ -172,11 +180,14 @@ void Engine::send_reply(LinkState& link, std::uint64_t caller_id, std::uint64_t 
 
 void Engine::release(IncomingCall& call) {
   search_.remove(call);
+  watches_.remove(call);
   LinkState* link = call.link;
   if (link != nullptr) {
     link->incoming.remove(call);
     --link->incoming_count;
+    if (!call.holds_credit) --link->without_credit;
   }
+  if (call.fetch != nullptr) end_fetch(*call.fetch);
   if (call.intake_id != 0) travelling_.erase(call.intake_id);
   incoming_pool_.release(call);
   if (link != nullptr && link->leaving) farewell(*link);

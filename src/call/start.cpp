@@ -112,14 +112,14 @@ void Engine::send_call(LinkState& link, OutgoingCall& call) {
   call.sent_by_token = token != 0;
   call.link = &link;
   ++link.outgoing_count;
-  if (token != 0 && !call.has_travel) [[likely]] {
+  if (token != 0 && !call.has_travel && !call.has_change) [[likely]] {
     send_parts(link, call, header, {call.parts.data(), call.part_count}, {});
   } else {
     send_named(link, call, header);
   }
 }
 
-// With the extensions that name the function, or say how the call travels.
+// With the extensions that name the function, or say how the call travels or when it begins.
 void Engine::send_named(LinkState& link, OutgoingCall& call, wire::Header header) {
   wire::ExtensionWriter extension;
   if (!call.sent_by_token) {
@@ -129,6 +129,7 @@ void Engine::send_named(LinkState& link, OutgoingCall& call, wire::Header header
     extension.add(code);
   }
   if (call.has_travel) extension.add(call.travel);
+  if (call.has_change) extension.add(call.change);
   header.extension_size = static_cast<std::uint16_t>(extension.view().size());
 
   std::array<Bytes, OutgoingCall::kMaxParts + 1> parts{extension.view()};

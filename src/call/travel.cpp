@@ -148,6 +148,7 @@ void Engine::on_hop_ended(LinkState& /*link*/, fabric::Message& message) {
       wire::Header reply;
       reply.kind = wire::Kind::reply;
       reply.flags = wire::kAnswered;
+      if (!call.holds_credit) reply.flags |= wire::kDirect;
       reply.id = call.caller_id;
       reply.subject = call.token;
       reply.aux = header.aux;

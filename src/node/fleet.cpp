@@ -2,9 +2,11 @@
 #include "godwit/fleet.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "base/fail.hpp"
+#include "godwit/bundle.hpp"
 #include "node/local_nodes.hpp"
 #include "node/places.hpp"
 #include "node/region_host.hpp"
@@ -162,6 +164,15 @@ std::vector<Result<std::string>> Fleet::status(const std::vector<NodeHandle>& no
 
 Result<std::string> Fleet::status(const NodeHandle& node, std::chrono::nanoseconds at_most) const {
   return std::move(status(std::vector{node}, at_most).front());
+}
+
+std::array<std::uint8_t, 32> Fleet::offer(const Bundle& bundle) {
+  const code::Bundle& code = bundle.code();
+  state_->runtime->engine().functions().add(code);
+  std::array<std::uint8_t, 32> id{};
+  static_assert(sizeof id == ContentId::kSize);
+  std::memcpy(id.data(), code.id().digest.data(), id.size());
+  return id;
 }
 
 Status Fleet::put_name(std::string_view key, std::string_view value) {

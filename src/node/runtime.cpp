@@ -7,6 +7,7 @@
 
 #include "base/fail.hpp"
 #include "fabric/shm/transport.hpp"
+#include "ops/functions.hpp"
 #ifdef GODWIT_WITH_UCX
 #include "fabric/ucx/transport.hpp"
 #endif
@@ -42,6 +43,7 @@ Status Runtime::assemble() {
       *reactor_, static_cast<call::Dialer&>(*this), functions_, store_.get(), executor_.get(),
       static_cast<call::EngineObserver&>(*this), std::move(engine));
   engine_->set_builder(options_.builder);
+  engine_->set_operations(&ops::operations);
   fleet::EmbeddedDirectory::Options directory;
   directory.self = {options_.id, options_.epoch};
   directory.gossip.seeds = options_.seeds;

@@ -18,7 +18,8 @@ Attachment::Attachment(RegionHost& host, wire::RegionDescriptor descriptor)
       original_(std::move(descriptor)),
       id_(original_.id),
       name_(original_.name),
-      map_(original_.map),
+      placement_(original_.placement()),
+      map_(original_.map, placement_.data()),
       element_size_(original_.element_size),
       elements_(original_.elements),
       changes_(std::make_shared<call::CallCount>()) {

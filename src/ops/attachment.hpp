@@ -151,6 +151,7 @@ class Attachment {
   const wire::RegionDescriptor original_;
   const std::uint64_t id_;
   const std::string name_;
+  const std::vector<std::uint32_t> placement_;  // what map_ points at
   const ShardMap map_;
   const std::uint32_t element_size_;
   std::vector<Shard> shards_;

@@ -215,12 +215,14 @@ CallHandle prepare_user_call(const RegionHandle& region, const OpSubject& subjec
       attachment.note(subject.what, subject.first, subject.count, subject.shard), changes_elements);
 }
 
-void start_user_call(CallHandle& call, const RegionHandle& region, std::uint32_t shard,
+void start_user_call(CallHandle& call, const RegionHandle& region, const OpSubject& subject,
                      FunctionCode& function, std::span<const Blob> parts) {
   const Attachment& attachment = region.attachment();
   call::Caller& caller = attachment.host().caller();
-  call.start(attachment.shards()[shard].node.value, function.known_to(caller), parts,
-             caller.options().default_deadline);
+  if (subject.change != nullptr) call.begin_when(*subject.change);
+  const bool has_limit = subject.at_most > std::chrono::nanoseconds{};
+  call.start(attachment.shards()[subject.shard].node.value, function.known_to(caller), parts,
+             has_limit ? subject.at_most : caller.options().default_deadline);
 }
 
 Failure user_failure(CallHandle& call) {

@@ -12,6 +12,7 @@ namespace godwit::ops {
 namespace {
 
 // In the order of Op.
+// clang-format off
 constexpr std::array<std::string_view, kOps> kNames{
     "apply",
     "get_word",
@@ -29,6 +30,7 @@ constexpr std::array<std::string_view, kOps> kNames{
     "scatter_add",
     "scatter_add_bulk",
     "multicast",
+    "call_nodes",
     "accumulate",
     "put_if",
     "compare_swap_all",
@@ -48,6 +50,7 @@ constexpr std::array<std::string_view, kOps> kNames{
     "chase",
     "hop",
 };
+// clang-format on
 
 // Part of this program, as constant as its code; parsed at first use.
 struct Library {
@@ -67,11 +70,19 @@ struct Library {
   }
 };
 
+const Library& library() {
+  static const Library all;
+  return all;
+}
+
 }  // namespace
 
+const code::Bundle& operations() {
+  return library().bundle;
+}
+
 call::FunctionRef& function(Op op, call::Caller& caller) {
-  static const Library library;
-  return library.functions[static_cast<std::size_t>(op)]->known_to(caller);
+  return library().functions[static_cast<std::size_t>(op)]->known_to(caller);
 }
 
 }  // namespace godwit::ops

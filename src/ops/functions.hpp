@@ -25,6 +25,7 @@ enum class Op : std::uint8_t {
   scatter_add,
   scatter_add_bulk,
   multicast,
+  call_nodes,
   accumulate,
   put_if,
   compare_swap_all,
@@ -67,6 +68,9 @@ inline constexpr std::size_t kOps = static_cast<std::size_t>(Op::hop) + 1;
     default: return false;
   }
 }
+
+// The bundle they are in, part of this program. Any thread.
+[[nodiscard]] const code::Bundle& operations();
 
 // The function as that caller knows it. Lives as long as the caller. Any thread.
 [[nodiscard]] call::FunctionRef& function(Op op, call::Caller& caller);

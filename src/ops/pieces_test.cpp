@@ -51,6 +51,27 @@ TEST(Pieces, ARangeIsSplitSoThatEveryElementIsAskedForOnce) {
   }
 }
 
+TEST(Pieces, ChunksThatLieAnywhereAreSplitToo) {
+  std::mt19937_64 random(3);
+  const auto nowhere = [](std::uint64_t, std::uint32_t) { return 0U; };
+  for (int round = 0; round < 1000; ++round) {
+    const auto shards = static_cast<std::uint32_t>(1 + random() % 9);
+    const godwit_shard_map shape =
+        Sharding::by(1 + random() % 12, nowhere).over(1 + random() % 300, shards).abi();
+    std::vector<std::uint8_t> assignment(chunk_count(shape));
+    for (std::uint8_t& shard : assignment) shard = static_cast<std::uint8_t>(random() % shards);
+    std::vector<std::uint32_t> placement(placement_size(shape));
+    place_chunks(shape, assignment, placement);
+    const ShardMap map(shape, placement.data());
+    const std::uint64_t first = random() % map.capacity();
+    std::vector<std::uint64_t> indices(random() % (map.capacity() - first + 1));
+    for (std::uint64_t i = 0; i < indices.size(); ++i) indices[i] = first + i;
+    expect_exact(map, split_range(map, first, indices.size()), indices);
+    for (std::uint64_t& index : indices) index = random() % map.capacity();
+    expect_exact(map, split_list(map, indices), indices);
+  }
+}
+
 TEST(Pieces, AListIsSplitSoThatEveryElementIsAskedForOnce) {
   std::mt19937_64 random(2);
   for (int round = 0; round < 1000; ++round) {

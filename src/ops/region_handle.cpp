@@ -73,7 +73,7 @@ RegionDescription RegionHandle::describe() const {
     }
     description.shards.push_back({.shard = i,
                                   .node = shard.node.value,
-                                  .elements = ShardMap(known.map).shard_elements(i, known.elements),
+                                  .elements = attachment_->map().shard_elements(i, known.elements),
                                   .lost = !lives,
                                   .mapped = mapped != nullptr});
   }

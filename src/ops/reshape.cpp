@@ -116,6 +116,23 @@ Result<std::vector<wire::RegionShard>> choose_shards(RegionHost& host,
   return shards;
 }
 
+// Asks the user's function where each chunk goes. Of too many only the first are asked for, which
+// validate() refuses.
+Status assign_chunks(const Sharding& sharding, wire::RegionDescriptor& descriptor) {
+  const std::uint64_t chunks =
+      std::min<std::uint64_t>(chunk_count(descriptor.map), kMaxPlacedChunks + 1);
+  for (std::uint64_t chunk = 0; chunk < chunks; ++chunk) {
+    const std::uint32_t shard = sharding.shard_of_chunk(chunk, descriptor.map.shards);
+    if (shard >= descriptor.map.shards) {
+      return fail(ErrorCode::invalid_argument,
+                  "region '{}': the function puts chunk {} on node number {}, and there are {}",
+                  descriptor.name, chunk, shard, descriptor.map.shards);
+    }
+    descriptor.assignment.push_back(static_cast<std::uint8_t>(shard));
+  }
+  return {};
+}
+
 Result<wire::RegionDescriptor> describe_new(RegionHost& host, std::string_view name,
                                             const detail::ElementType& type,
                                             const RegionOptions& options) {
@@ -135,6 +152,7 @@ Result<wire::RegionDescriptor> describe_new(RegionHost& host, std::string_view n
   }
   descriptor.map =
       options.sharding.over(capacity, static_cast<std::uint32_t>(descriptor.shards.size())).abi();
+  if (options.sharding.is_placed()) GODWIT_CHECK(assign_chunks(options.sharding, descriptor));
   GODWIT_CHECK(wire::validate(descriptor));
   return descriptor;
 }

@@ -36,11 +36,6 @@ struct Selection {
 // reads the memory it was given.
 class Transfer {
  public:
-  // What is asked of one home at a time without keeping its polling thread: up to so much is copied
-  // there in a microsecond or two.
-  static constexpr std::size_t kInlineBytes = 8192;
-  static constexpr std::size_t kInlineListed = 256;
-
   explicit Transfer(std::shared_ptr<const Attachment> region) : region_(std::move(region)) {}
 
   void read(const Selection& selection, MutableBytes to, bool directly);

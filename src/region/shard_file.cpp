@@ -26,7 +26,7 @@ struct Shape {
   godwit_shard_map map{};
   std::uint32_t number = 0;
   std::uint32_t reserved = 0;
-  ContentId type;  // the hash of its string
+  ContentId type;  // the hash of its string, and of where a placed map puts its chunks
 };
 static_assert(sizeof(Shape) == 80 && sizeof(Shape) <= ShardFile::kDataOffset);
 
@@ -35,13 +35,17 @@ Shape shape_of(const wire::RegionDescriptor& region, std::uint32_t number) {
   shape.element_size = region.element_size;
   shape.map = region.map;
   shape.number = number;
-  shape.type = ContentId::of(bytes_of(region.type));
+  std::string type = region.type;
+  type.append(region.assignment.begin(), region.assignment.end());
+  shape.type = ContentId::of(bytes_of(type));
   return shape;
 }
 
 // A shard may have to hold nothing at all; a segment has at least one element's room.
 std::uint64_t capacity_bytes(const wire::RegionDescriptor& region, std::uint32_t number) {
-  const std::uint64_t elements = ShardMap(region.map).shard_elements(number, region.map.capacity);
+  const std::vector<std::uint32_t> placement = region.placement();
+  const std::uint64_t elements =
+      ShardMap(region.map, placement.data()).shard_elements(number, region.map.capacity);
   return ShardFile::kDataOffset + std::max<std::uint64_t>(elements, 1) * region.element_size;
 }
 
@@ -83,7 +87,9 @@ Result<fabric::Segment> open_segment(fabric::Fd file, const wire::RegionDescript
 // What an earlier life of the node had on its disk is there in full.
 Status check_whole(const fabric::Segment& segment, const wire::RegionDescriptor& region,
                    std::uint32_t number) {
-  const std::uint64_t wanted = ShardMap(region.map).shard_elements(number, region.elements);
+  const std::vector<std::uint32_t> placement = region.placement();
+  const std::uint64_t wanted =
+      ShardMap(region.map, placement.data()).shard_elements(number, region.elements);
   const std::uint64_t there = (segment.used_bytes() - ShardFile::kDataOffset) / region.element_size;
   if (there >= wanted) return {};
   return fail(ErrorCode::bad_format, "it holds {} elements of the {} that the shard had", there,

@@ -13,7 +13,8 @@ ShardStore::ShardStore(Options options)
 
 Result<std::shared_ptr<Shard>> ShardStore::create(const wire::RegionDescriptor& region,
                                                   std::uint32_t number, FileUse use) {
-  const ShardMap map(region.map);
+  const std::vector<std::uint32_t> placement = region.placement();
+  const ShardMap map(region.map, placement.data());
   std::unique_ptr<Shard> shard(new Shard);
   shard->region_ = region.id;
   shard->name_ = region.name;

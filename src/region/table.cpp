@@ -34,7 +34,8 @@ Status check_type(const RegionDescriptor& region) {
 
 bool same_shape(const RegionDescriptor& a, const RegionDescriptor& b) {
   return a.name == b.name && a.type == b.type && a.element_size == b.element_size &&
-         a.in_files == b.in_files && wire::same_map(a.map, b.map) && a.shards == b.shards;
+         a.in_files == b.in_files && wire::same_map(a.map, b.map) && a.shards == b.shards &&
+         a.assignment == b.assignment;
 }
 
 std::uint32_t find_shard(const RegionDescriptor& region, NodeId node) {
@@ -124,6 +125,7 @@ Status RegionTable::check_new(const RegionDescriptor& news, Source source) {
 Status RegionTable::change(RegionDescriptor news, const KnownRegionPtr& known) {
   auto changed = std::make_shared<KnownRegion>();
   changed->own = find_shard(news, self_.node);
+  changed->placement = news.placement();
   if (changed->own != GODWIT_NO_SHARD && is_own(news, changed->own)) {
     auto shard = shape_shard(news, changed->own, known.get());
     // A file of an earlier life that cannot be used is a lost shard of a region that lives on;
@@ -137,7 +139,8 @@ Status RegionTable::change(RegionDescriptor news, const KnownRegionPtr& known) {
     } else {
       changed->why_lost = shard.error().message;
     }
-    changed->own_elements = ShardMap(news.map).shard_elements(changed->own, news.elements);
+    changed->own_elements =
+        ShardMap(news.map, changed->placement.data()).shard_elements(changed->own, news.elements);
   }
   const RegionState state = news.state;
   const bool undone = news.undone;
@@ -166,7 +169,8 @@ Result<std::shared_ptr<Shard>> RegionTable::shape_shard(const RegionDescriptor& 
     return store_->create(news, own,
                           is_of_this_life(news, own) ? FileUse::find_or_make : FileUse::find);
   }
-  GODWIT_CHECK(known->shard->grow(ShardMap(news.map).shard_elements(own, news.elements)));
+  const ShardMap map(news.map, known->placement.data());
+  GODWIT_CHECK(known->shard->grow(map.shard_elements(own, news.elements)));
   return known->shard;
 }
 
@@ -313,6 +317,9 @@ Result<call::Regions::Pin> RegionTable::view(std::uint64_t id, std::string_view 
   view.rights = granted;
   view.data = found->shard == nullptr ? nullptr : found->shard->data();
   view.data_elements = found->own_elements;
+  view.name = descriptor.name.data();
+  view.name_size = descriptor.name.size();
+  view.placement = found->placement.data();
   return Pin(std::move(found));
 }
 

@@ -33,11 +33,12 @@ namespace godwit::region {
 // A region at one moment. Immutable but for the memory of its shard.
 struct KnownRegion {
   wire::RegionDescriptor descriptor;
-  std::vector<std::uint64_t> nodes;     // the home of each shard; 0: lost
-  std::uint32_t own = GODWIT_NO_SHARD;  // this process's shard
-  std::shared_ptr<Shard> shard;         // its memory; null: lost, or there is none
-  std::string why_lost;                 // if it lies in a file that cannot be used
-  std::uint64_t own_elements = 0;       // of the region's, how many lie in it
+  std::vector<std::uint64_t> nodes;      // the home of each shard; 0: lost
+  std::uint32_t own = GODWIT_NO_SHARD;   // this process's shard
+  std::shared_ptr<Shard> shard;          // its memory; null: lost, or there is none
+  std::string why_lost;                  // if it lies in a file that cannot be used
+  std::uint64_t own_elements = 0;        // of the region's, how many lie in it
+  std::vector<std::uint32_t> placement;  // for its ShardMap; empty unless it is placed
 };
 using KnownRegionPtr = std::shared_ptr<const KnownRegion>;
 

@@ -40,6 +40,10 @@ Result<CallExtensions> parse_call_extensions(Bytes extension) {
       found.travel = read_block<TravelExtension>(block);
       if (!found.travel)
         return fail(ErrorCode::protocol_violation, "travel extension is too short");
+    } else if (type == static_cast<std::uint16_t>(ExtensionType::change)) {
+      found.change = read_block<ChangeExtension>(block);
+      if (!found.change)
+        return fail(ErrorCode::protocol_violation, "change extension is too short");
     }
     extension = extension.subspan(size);
   }

@@ -17,9 +17,10 @@ namespace godwit::wire {
 // Flags of call messages. Every call sent on a link gets exactly one reply (or hop_moved) on that
 // link, which gives its credit back; a kDirect reply is the one that does not.
 constexpr std::uint8_t kIdempotent = 1;  // call: the caller may send it again if the node is lost
-constexpr std::uint8_t kAnswered = 2;  // reply, hop_ended: the last node answers the origin itself
-constexpr std::uint8_t kDirect = 4;    // reply: from the last node of a travelling call
-constexpr std::uint8_t kRelayed = 8;   // need_code: for another node; not to be relayed again
+// reply, hop_ended: the answer itself comes apart, from the last node or when the call has begun
+constexpr std::uint8_t kAnswered = 2;
+constexpr std::uint8_t kDirect = 4;   // reply: the answer that was promised by a kAnswered
+constexpr std::uint8_t kRelayed = 8;  // need_code: for another node; not to be relayed again
 
 // --- The outcome word: Header::aux of reply and hop_ended -------------------------------------
 
@@ -47,7 +48,7 @@ struct OutcomeWord {
 // A sequence of blocks, each {u16 type, u16 size, ...}, size counting itself and a multiple of 16,
 // so that the arguments behind them stay aligned. A reader skips blocks of a type it does not know.
 
-enum class ExtensionType : std::uint16_t { code = 1, travel = 2 };
+enum class ExtensionType : std::uint16_t { code = 1, travel = 2, change = 3 };
 
 // Names a function in full. Needed until the caller has learnt its token.
 struct CodeExtension {
@@ -83,9 +84,25 @@ struct TravelExtension {
 };
 static_assert(sizeof(TravelExtension) == 48);
 
+// The call begins once an element of a region, of 1, 2, 4 or 8 bytes, differs from what was last
+// seen of it; its bits are then put into the arguments.
+struct ChangeExtension {
+  std::uint16_t type = static_cast<std::uint16_t>(ExtensionType::change);
+  std::uint16_t size = sizeof(ChangeExtension);
+  std::uint32_t element_size = 0;
+  std::uint64_t region = 0;
+  std::uint64_t index = 0;
+  std::uint64_t last_seen = 0;  // the element's bits, the rest 0
+  std::uint32_t value_at = 0;   // in the arguments, in bytes
+  std::uint32_t reserved = 0;
+  std::uint64_t reserved_too = 0;
+};
+static_assert(sizeof(ChangeExtension) == 48);
+
 struct CallExtensions {
   std::optional<CodeExtension> code;
   std::optional<TravelExtension> travel;
+  std::optional<ChangeExtension> change;
 };
 [[nodiscard]] Result<CallExtensions> parse_call_extensions(Bytes extension);
 
@@ -94,6 +111,7 @@ class ExtensionWriter {
  public:
   void add(const CodeExtension& block) noexcept { append(bytes_of_value(block)); }
   void add(const TravelExtension& block) noexcept { append(bytes_of_value(block)); }
+  void add(const ChangeExtension& block) noexcept { append(bytes_of_value(block)); }
   [[nodiscard]] Bytes view() const noexcept { return {storage_.data(), size_}; }
 
  private:
@@ -101,7 +119,8 @@ class ExtensionWriter {
     std::memcpy(storage_.data() + size_, block.data(), block.size());
     size_ += block.size();
   }
-  std::array<std::byte, sizeof(CodeExtension) + sizeof(TravelExtension)> storage_;
+  std::array<std::byte, sizeof(CodeExtension) + sizeof(TravelExtension) + sizeof(ChangeExtension)>
+      storage_;
   std::size_t size_ = 0;
 };
 

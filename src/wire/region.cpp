@@ -4,9 +4,11 @@
 #include <bit>
 #include <cctype>
 #include <cstring>
+#include <span>
 #include <type_traits>
 
 #include "base/fail.hpp"
+#include "godwit/sharding.hpp"
 
 namespace godwit::wire {
 namespace {
@@ -57,7 +59,8 @@ Status validate_shape(const RegionDescriptor& region) {
                 "region '{}': chunks of {} elements; from 1 to the capacity, {}, are allowed",
                 region.name, map.chunk, map.capacity);
   }
-  if (map.kind != GODWIT_SHARD_IN_ORDER && map.kind != GODWIT_SHARD_HASHED) {
+  if (map.kind != GODWIT_SHARD_IN_ORDER && map.kind != GODWIT_SHARD_HASHED &&
+      map.kind != GODWIT_SHARD_PLACED) {
     return fail(ErrorCode::invalid_argument, "region '{}': no sharding has the number {}",
                 region.name, map.kind);
   }
@@ -69,7 +72,46 @@ Status validate_shape(const RegionDescriptor& region) {
   return {};
 }
 
+std::size_t encoded_size(const RegionDescriptor& region) {
+  return sizeof(Head) + region.shards.size() * sizeof(RegionShard) + region.name.size() +
+         region.type.size() + region.assignment.size();
+}
+
+Status validate_placement(const RegionDescriptor& region) {
+  const godwit_shard_map& map = region.map;
+  const std::uint64_t chunks = map.kind == GODWIT_SHARD_PLACED ? chunk_count(map) : 0;
+  if (chunks > kMaxPlacedChunks) {
+    return fail(ErrorCode::invalid_argument,
+                "region '{}': {} chunks of {} elements to be placed one by one; {} are allowed: "
+                "make them larger",
+                region.name, chunks, map.chunk, kMaxPlacedChunks);
+  }
+  if (region.assignment.size() != chunks) {
+    return fail(ErrorCode::invalid_argument, "region '{}': {} of {} chunks have a shard",
+                region.name, region.assignment.size(), chunks);
+  }
+  for (std::size_t chunk = 0; chunk < region.assignment.size(); ++chunk) {
+    if (region.assignment[chunk] < map.shards) continue;
+    return fail(ErrorCode::invalid_argument, "region '{}': chunk {} is on shard {} of {}",
+                region.name, chunk, region.assignment[chunk], map.shards);
+  }
+  if (encoded_size(region) > kMaxDescriptorBytes) {
+    return fail(ErrorCode::invalid_argument,
+                "region '{}': its {} shards and {} chunks are more than a fleet keeps of a region: "
+                "use larger chunks, or fewer nodes",
+                region.name, region.shards.size(), region.assignment.size());
+  }
+  return {};
+}
+
 }  // namespace
+
+std::vector<std::uint32_t> RegionDescriptor::placement() const {
+  if (map.kind != GODWIT_SHARD_PLACED) return {};
+  std::vector<std::uint32_t> placed(placement_size(map));
+  place_chunks(map, assignment, placed);
+  return placed;
+}
 
 std::string_view to_string(RegionState state) noexcept {
   switch (state) {
@@ -83,7 +125,8 @@ std::string_view to_string(RegionState state) noexcept {
 bool operator==(const RegionDescriptor& a, const RegionDescriptor& b) {
   return a.id == b.id && a.version == b.version && a.state == b.state && a.in_files == b.in_files &&
          a.undone == b.undone && a.element_size == b.element_size && a.elements == b.elements &&
-         same_map(a.map, b.map) && a.name == b.name && a.type == b.type && a.shards == b.shards;
+         same_map(a.map, b.map) && a.name == b.name && a.type == b.type && a.shards == b.shards &&
+         a.assignment == b.assignment;
 }
 
 bool same_map(const godwit_shard_map& a, const godwit_shard_map& b) noexcept {
@@ -139,7 +182,7 @@ Status validate(const RegionDescriptor& region) {
     return fail(ErrorCode::invalid_argument, "region '{}': node {} has two shards", region.name,
                 to_hex(twice->node.value));
   }
-  return {};
+  return validate_placement(region);
 }
 
 std::string encode(const RegionDescriptor& region) {
@@ -161,6 +204,7 @@ std::string encode(const RegionDescriptor& region) {
   bytes += text_of(std::as_bytes(std::span(region.shards)));
   bytes += region.name;
   bytes += region.type;
+  bytes += text_of(std::as_bytes(std::span(region.assignment)));
   return bytes;
 }
 
@@ -175,9 +219,11 @@ Result<RegionDescriptor> parse_region(Bytes bytes) {
                 "a region is described in format {}; this build knows {}: update it", head.format,
                 kFormat);
   }
-  if (head.shards > kMaxRegionShards || bytes.size() != sizeof head +
-                                                            head.shards * sizeof(RegionShard) +
-                                                            head.name_size + head.type_size) {
+  const std::size_t known_bytes = sizeof head + std::size_t{head.shards} * sizeof(RegionShard) +
+                                  head.name_size + head.type_size;
+  const bool is_placed = head.kind == GODWIT_SHARD_PLACED;
+  if (head.shards > kMaxRegionShards || bytes.size() < known_bytes ||
+      (bytes.size() > known_bytes && !is_placed)) {
     return fail(ErrorCode::bad_format,
                 "a region's description of {} bytes claims {} shards and {} bytes of text",
                 bytes.size(), head.shards, head.name_size + head.type_size);
@@ -200,7 +246,10 @@ Result<RegionDescriptor> parse_region(Bytes bytes) {
   if (shard_bytes > 0) std::memcpy(region.shards.data(), bytes.data(), shard_bytes);
   bytes = bytes.subspan(shard_bytes);
   region.name = text_of(bytes.first(head.name_size));
-  region.type = text_of(bytes.subspan(head.name_size));
+  region.type = text_of(bytes.subspan(head.name_size, head.type_size));
+  for (const std::byte shard : bytes.subspan(std::size_t{head.name_size} + head.type_size)) {
+    region.assignment.push_back(std::to_integer<std::uint8_t>(shard));
+  }
   if (const Status good = validate(region); !good) {
     return fail(ErrorCode::bad_format, "{}", good.error().message);
   }

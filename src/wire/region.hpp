@@ -52,8 +52,11 @@ struct RegionDescriptor {
   std::string name{};  // a plain file name
   std::string type{};  // of an element, docs/types.md
   std::vector<RegionShard> shards{};
+  std::vector<std::uint8_t> assignment{};  // of a placed map: the shard of each chunk
 
   [[nodiscard]] std::string key() const { return std::string(kRegionKeyPrefix) + name; }
+  // What a ShardMap of `map` needs; empty unless it is placed. Of a descriptor that is valid.
+  [[nodiscard]] std::vector<std::uint32_t> placement() const;
 };
 [[nodiscard]] bool operator==(const RegionDescriptor& a, const RegionDescriptor& b);
 [[nodiscard]] bool same_map(const godwit_shard_map& a, const godwit_shard_map& b) noexcept;

@@ -100,7 +100,8 @@ TEST(RegionDescriptor, WhatMakesNoSenseIsRefusedAndSaysWhy) {
       {[](RegionDescriptor& r) { r.map.capacity = r.elements = 0; }, "allowed"},
       {[](RegionDescriptor& r) { r.map.chunk = 0; }, "chunks"},
       {[](RegionDescriptor& r) { r.map.chunk = 17; }, "chunks"},
-      {[](RegionDescriptor& r) { r.map.kind = 2; }, "sharding"},
+      {[](RegionDescriptor& r) { r.map.kind = 3; }, "sharding"},
+      {[](RegionDescriptor& r) { r.map.kind = GODWIT_SHARD_PLACED; }, "chunks have a shard"},
       {[](RegionDescriptor& r) { r.map.shards = 3; }, "ways"},
       {[](RegionDescriptor& r) { r.shards.clear(), r.map.shards = 0; }, "ways"},
       {[](RegionDescriptor& r) { r.type.clear(); }, "type"},
@@ -192,6 +193,87 @@ TEST(ShardMap, ShardsAreExactlyAsLargeAsTheirElementsNeed) {
       ASSERT_EQ(map.shard_elements(shard, elements), needed[shard]);
     }
   }
+}
+
+// A region of random shape whose chunks lie anywhere.
+RegionDescriptor random_placed(Random& random) {
+  RegionDescriptor region = list_on_two();
+  const auto shards = static_cast<std::uint32_t>(1 + random.below(9));
+  region.shards.clear();
+  for (std::uint32_t i = 0; i < shards; ++i) region.shards.push_back({NodeId{i + 1}, {}});
+  const auto nowhere = [](std::uint64_t, std::uint32_t) { return 0U; };
+  const std::uint64_t chunk = 1 + random.below(7);
+  region.map = Sharding::by(chunk, nowhere).over(1 + random.below(300), shards).abi();
+  region.elements = random.below(region.map.capacity + 1);
+  for (std::uint64_t i = 0; i < chunk_count(region.map); ++i) {
+    region.assignment.push_back(static_cast<std::uint8_t>(random.below(shards)));
+  }
+  return region;
+}
+
+TEST(ShardMap, WhateverTheAssignmentEveryIndexHasOnePlace) {
+  Random random(4);
+  for (int i = 0; i < 300; ++i) {
+    const RegionDescriptor region = random_placed(random);
+    const std::vector<std::uint32_t> placement = region.placement();
+    const ShardMap map(region.map, placement.data());
+    std::vector<std::vector<bool>> taken(map.shards());
+    std::vector<std::uint64_t> needed(map.shards());
+    for (std::uint32_t shard = 0; shard < map.shards(); ++shard) {
+      taken[shard].resize(map.shard_elements(shard, map.capacity()));
+    }
+    for (std::uint64_t index = 0; index < map.capacity(); ++index) {
+      const ShardPlace place = map.locate(index);
+      ASSERT_EQ(place.shard, region.assignment[index / region.map.chunk]);
+      ASSERT_LT(place.offset, taken[place.shard].size());
+      ASSERT_FALSE(taken[place.shard][place.offset]);
+      taken[place.shard][place.offset] = true;
+      ASSERT_EQ(map.index_at(place), index);
+      if (index < region.elements) {
+        needed[place.shard] = std::max(needed[place.shard], place.offset + 1);
+      }
+    }
+    for (std::uint32_t shard = 0; shard < map.shards(); ++shard) {
+      ASSERT_EQ(map.shard_elements(shard, region.elements), needed[shard]);
+    }
+  }
+}
+
+TEST(RegionDescriptor, TheAssignmentOfChunksTravelsAlong) {
+  Random random(5);
+  for (int i = 0; i < 100; ++i) {
+    const RegionDescriptor said = random_placed(random);
+    const auto heard = parse_region(bytes_of(encode(said)));
+    ASSERT_TRUE(heard) << heard.error().message;
+    EXPECT_EQ(*heard, said);
+    EXPECT_FALSE(parse_region(bytes_of(encode(said) + "x"))) << "one chunk too many";
+  }
+  EXPECT_FALSE(parse_region(bytes_of(encode(list_on_two()) + "x"))) << "it is not placed";
+}
+
+TEST(RegionDescriptor, AnAssignmentThatMakesNoSenseIsRefused) {
+  Random random(6);
+  const RegionDescriptor good = random_placed(random);
+  ASSERT_TRUE(validate(good));
+  RegionDescriptor outside = good;
+  outside.assignment.back() = static_cast<std::uint8_t>(good.map.shards);
+  EXPECT_FALSE(validate(outside));
+  RegionDescriptor missing = good;
+  missing.assignment.pop_back();
+  EXPECT_FALSE(validate(missing));
+  RegionDescriptor many = good;
+  many.map.chunk = 1;
+  many.map.capacity = kMaxPlacedChunks + 1;
+  many.assignment.assign(kMaxPlacedChunks + 1, 0);
+  EXPECT_FALSE(validate(many));
+  many.map.capacity = kMaxPlacedChunks;
+  many.assignment.pop_back();
+  EXPECT_TRUE(validate(many));
+  // With so many nodes the rest does not fit under a shared name.
+  many.shards.clear();
+  for (std::size_t i = 0; i < kMaxRegionShards; ++i) many.shards.push_back({NodeId{i + 1}, {}});
+  many.map.shards = kMaxRegionShards;
+  EXPECT_FALSE(validate(many));
 }
 
 TEST(ShardMap, LargeIndicesDoNotOverflow) {

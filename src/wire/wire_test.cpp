@@ -110,6 +110,23 @@ TEST(CallExtensions, AreReadBackAndUnknownOnesAreSkipped) {
   EXPECT_EQ(read->code->bundle, code.bundle);
   ASSERT_TRUE(read->travel);
   EXPECT_EQ(read->travel->intake_node, 42U);
+  EXPECT_FALSE(read->change);
+}
+
+TEST(CallExtensions, AChangeToWaitForIsReadBack) {
+  ExtensionWriter writer;
+  writer.add(CodeExtension{});
+  writer.add(TravelExtension{});
+  writer.add(
+      ChangeExtension{.element_size = 4, .region = 5, .index = 6, .last_seen = 7, .value_at = 16});
+  const auto read = parse_call_extensions(writer.view());
+  ASSERT_TRUE(read) << read.error().message;
+  ASSERT_TRUE(read->change);
+  EXPECT_EQ(read->change->element_size, 4U);
+  EXPECT_EQ(read->change->region, 5U);
+  EXPECT_EQ(read->change->index, 6U);
+  EXPECT_EQ(read->change->last_seen, 7U);
+  EXPECT_EQ(read->change->value_at, 16U);
 }
 
 TEST(CallExtensions, LyingLengthsAreRefused) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -24,7 +25,9 @@ struct OpSubject {
   const char* what = "";
   std::uint64_t first = 0;
   std::uint64_t count = 0;
-  std::uint32_t shard = 0;  // where it is sent
+  std::uint32_t shard = 0;                // where it is sent
+  const godwit_change* change = nullptr;  // the function begins then
+  std::chrono::nanoseconds at_most{};     // 0: as any call
 };
 
 // --- Functions of the ops bundle; what they are given has been checked ---
@@ -89,8 +92,9 @@ inline constexpr std::size_t kUserArgumentBytes = 896;
 [[nodiscard]] GODWIT_API CallHandle prepare_user_call(const RegionHandle& region,
                                                       const OpSubject& subject,
                                                       bool changes_elements);
-GODWIT_API void start_user_call(CallHandle& call, const RegionHandle& region, std::uint32_t shard,
-                                FunctionCode& function, std::span<const Blob> parts);
+GODWIT_API void start_user_call(CallHandle& call, const RegionHandle& region,
+                                const OpSubject& subject, FunctionCode& function,
+                                std::span<const Blob> parts);
 [[nodiscard]] GODWIT_API Failure user_failure(CallHandle& call);
 
 template <class R>
@@ -114,7 +118,7 @@ Future<R> call_user(const RegionHandle& region, const OpSubject& subject, bool c
       writer = BlobWriter(call.large(writer.copied()), parts, kWorthLending);
       write_blob(writer, args...);
     }
-    start_user_call(call, region, subject.shard, function.code(),
+    start_user_call(call, region, subject, function.code(),
                     std::span(parts).first(writer.part_count()));
   }
   return Future<R>(std::move(call), &user_outcome<R>);

@@ -27,6 +27,9 @@ struct Node {
 };
 GODWIT_STRUCT(Node, id);
 
+// A bundle, by the hash of what is in it. Travels like any array.
+using CodeId = std::array<std::uint8_t, 32>;
+
 // A message kept with a failure; longer ones are cut.
 class FailureText {
  public:
@@ -68,12 +71,12 @@ class CallFailed : public std::exception {
 };
 #endif
 
-// A function to call: of the caller's own bundle, or of one that build() made. Borrows the name and
-// the bundle's id.
+// A function to call: of the caller's own bundle, of one that build() made, or of one that
+// Here::function() has found. Borrows the name and the bundle's id.
 template <class Function>
 struct FunctionRef {
   std::string_view name;
-  const std::array<std::uint8_t, 32>* bundle = nullptr;
+  const CodeId* bundle = nullptr;
 
   [[nodiscard]] godwit_function_ref abi() const noexcept {
     return {bundle == nullptr ? nullptr : bundle->data(), name.data(), name.size()};

@@ -24,7 +24,7 @@ struct Build {
 
 // A bundle that build() made. Travels like any struct, so that others may call it too.
 struct BuiltCode {
-  std::array<std::uint8_t, 32> id{};
+  CodeId id{};
 
   // The function of that name, as R(Args...). Borrows this object and the name.
   template <class Function>
@@ -67,6 +67,42 @@ class Here {
   [[nodiscard]] bool cancelled() const noexcept { return table_->cancelled(table_) != 0; }
   [[nodiscard]] std::uint32_t hops_left() const noexcept { return table_->hops_left; }
 
+  // The bundle that runs, for others to call its functions by. No code on a node that is too old.
+  [[nodiscard]] CodeId own_code() const noexcept {
+    CodeId id{};
+    if (table_->size >= offsetof(godwit_here_v1, own_code) + sizeof table_->own_code) {
+      table_->own_code(table_, id.data());
+    }
+    return id;
+  }
+  // A function of another bundle, its signature checked: R(Args...) without Here. The id came as an
+  // argument (Fleet::offer), from another call or from build(). A bundle that this node does not
+  // have is asked for where this call came from; that [blocks]. Returns 0 or a godwit::ErrorCode:
+  // unknown_code (nobody who was asked has it), unknown_function, type_mismatch. Borrows both.
+  template <class F>
+  [[nodiscard]] std::int32_t try_function(const CodeId& code, std::string_view name,
+                                          FunctionRef<F>& function) const noexcept {
+    function = {.name = name, .bundle = &code};
+    if (!checks_functions()) return detail::kUnsupported;
+    constexpr std::string_view kSignature = signature_of<F>;
+    const godwit_function_ref wanted = function.abi();
+    return table_->check_function(table_, &wanted, kSignature.data(), kSignature.size());
+  }
+#ifdef __cpp_exceptions
+  // The same; throws CallFailed.
+  template <class F>
+  [[nodiscard]] FunctionRef<F> function(const CodeId& code, std::string_view name) const {
+    FunctionRef<F> found;
+    const std::int32_t error = try_function(code, name, found);
+    if (error != 0) {
+      throw CallFailed(
+          GODWIT_ENDED_REJECTED, static_cast<std::uint32_t>(error), false,
+          checks_functions() ? last_error() : "this node is too old to call other bundles");
+    }
+    return found;
+  }
+#endif
+
   // Starts a call at `node`; the arguments are copied before this returns. A call that could not
   // be started says so when its outcome is asked for.
   //   here.call<norm>(node, samples)                                   a function of this bundle
@@ -93,6 +129,24 @@ class Here {
   std::int32_t one_way(FunctionRef<F> function, Node node, Args&&... args) const {
     std::uint64_t handle = 0;
     return start(function, node, GODWIT_CALL_ONE_WAY, handle, std::forward<Args>(args)...);
+  }
+
+  // A call that begins at the home of an element once that has changed; `change.value_at` says
+  // where in the arguments the element is put. ops::watch() is the typed form. The outcome is
+  // unsupported on a node that is too old.
+  template <class F, class... Args>
+  Pending<typename SignatureOf<F>::Result> call_when(FunctionRef<F> function, Node node,
+                                                     const godwit_change& change,
+                                                     Args&&... args) const {
+    std::uint64_t handle = 0;
+    const godwit_function_ref target = function.abi();
+    const std::int32_t error = detail::Arguments<SignatureOf<F>>::with_parts(
+        [&](const godwit_bytes* parts, std::size_t count) {
+          if (!knows_changes()) return detail::kUnsupported;
+          return table_->call_when(table_, node.id, &change, &target, parts, count, &handle);
+        },
+        std::forward<Args>(args)...);
+    return {table_, error, handle};
   }
 
   // The same call at each of `nodes`: calls[i] at nodes[i]. Both spans have the same size.
@@ -195,6 +249,12 @@ class Here {
 
   [[nodiscard]] bool knows_regions() const noexcept {
     return table_->size >= offsetof(godwit_here_v1, region) + sizeof table_->region;
+  }
+  [[nodiscard]] bool knows_changes() const noexcept {
+    return table_->size >= offsetof(godwit_here_v1, call_when) + sizeof table_->call_when;
+  }
+  [[nodiscard]] bool checks_functions() const noexcept {
+    return table_->size >= offsetof(godwit_here_v1, check_function) + sizeof table_->check_function;
   }
 #ifdef __cpp_exceptions
   template <class T, class NameOrId>

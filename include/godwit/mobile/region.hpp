@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <string_view>
 #include <type_traits>
 
 #include "godwit/mobile/call.hpp"
@@ -84,12 +85,14 @@ class RegionView {
 
  public:
   explicit RegionView(const godwit_region_v1& region) noexcept
-      : map_(region.map),
+      : map_(region.map, region.placement),
         one_run_(map_.has_one_run()),
         first_(region.map.chunk * region.shard),
         region_(region) {}
 
   [[nodiscard]] std::uint64_t id() const noexcept { return region_.id; }
+  // Empty on nodes older than the name.
+  [[nodiscard]] std::string_view name() const noexcept { return {region_.name, region_.name_size}; }
   // Elements of the whole region.
   [[nodiscard]] std::uint64_t size() const noexcept { return region_.elements; }
   [[nodiscard]] const ShardMap& map() const noexcept { return map_; }

@@ -63,6 +63,12 @@ struct TreeEntry {
 };
 GODWIT_STRUCT(TreeEntry, key, value);
 
+struct Found {
+  std::uint64_t at = 0;  // the element that holds it
+  std::uint64_t value = 0;
+  friend bool operator==(const Found&, const Found&) = default;
+};
+
 // --- Traversals under way -----------------------------------------------------------------------
 
 // One search for a key: what travels, and what comes back.

@@ -18,12 +18,6 @@
 
 namespace godwit::ops {
 
-struct Found {
-  std::uint64_t at = 0;  // the element that holds it
-  std::uint64_t value = 0;
-  friend bool operator==(const Found&, const Found&) = default;
-};
-
 struct ListQuery {
   std::uint64_t first = 0;  // where the list begins
   std::uint64_t key = 0;

@@ -2,6 +2,7 @@
 // Light enough for mobile code.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -37,6 +38,29 @@ struct Element {
   std::uint64_t index = 0;
 };
 GODWIT_STRUCT(Element, region, index);
+
+// A function that a multicast calls, without its name.
+struct NodeFunction {
+  std::array<std::uint8_t, 32> code{};
+};
+GODWIT_STRUCT(NodeFunction, code);
+
+// A node at which a multicast's function did not end well.
+struct NodeFailure {
+  std::uint64_t node = 0;
+  std::uint32_t reason = 0;    // an ErrorCode
+  std::uint32_t is_known = 0;  // 1: it failed, or has not begun; 0: it may also have ended well
+};
+GODWIT_STRUCT(NodeFailure, node, reason, is_known);
+
+// The change that a watch waits for: that the element is no longer what was last seen of it.
+template <class T>
+struct Change {
+  std::uint64_t index = 0;
+  T last_seen{};
+  // How long a program waits, 0: as long as for any call. Mobile code waits until its own deadline.
+  std::uint32_t at_most_ms = 0;
+};
 
 // Which number an element is, for functions that work on all of them.
 enum class Number : std::uint8_t { u8, u16, u32, u64, i8, i16, i32, i64, f32, f64 };
@@ -138,6 +162,14 @@ struct Entry {
   friend bool operator==(const Entry&, const Entry&) = default;
 };
 
+// One change of several that are made together.
+template <class T>
+struct Swap {
+  std::uint64_t index = 0;
+  T expected{};
+  T desired{};
+};
+
 // How accumulate() joins an element and a value.
 enum class Join : std::uint8_t { add, min, max };
 
@@ -146,5 +178,9 @@ inline constexpr std::uint32_t kMaxTop = 65'536;
 inline constexpr std::uint32_t kMaxBuckets = 65'536;
 inline constexpr std::uint32_t kMaxSwaps = 64;
 inline constexpr std::size_t kMaxUpdateBytes = 8192;
+// What is asked of one home at a time without keeping its polling thread: up to so much is copied
+// there in a microsecond or two. More goes to a worker.
+inline constexpr std::size_t kInlineBytes = 8192;
+inline constexpr std::size_t kInlineListed = 256;
 
 }  // namespace godwit::ops

@@ -99,13 +99,6 @@ Future<T> put_if(const Region<T>& region, std::uint64_t index, Member T::* membe
       &whole_element<T>);
 }
 
-template <class T>
-struct Swap {
-  std::uint64_t index = 0;
-  T expected{};
-  T desired{};
-};
-
 // Stores all that is desired if all that is expected is there; returns the elements as they were
 // before, in order: the swap was made if they equal what was expected, byte for byte. 1 to
 // kMaxSwaps different elements of one shard: elements of several homes are refused with

@@ -41,7 +41,7 @@ class LocalShard {
   // None if it was lost.
   [[nodiscard]] Node home(std::uint32_t shard) const noexcept { return {view_.nodes[shard]}; }
   [[nodiscard]] std::uint64_t index_of(std::uint64_t offset) const noexcept {
-    return ShardMap(view_.map).index_at({view_.shard, offset});
+    return ShardMap(view_.map, view_.placement).index_at({view_.shard, offset});
   }
 
   // `count` elements from `offset` on.
