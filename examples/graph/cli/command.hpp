@@ -30,5 +30,6 @@ void add_components(CLI::App& root, Invocation& invocation);
 void add_pagerank(CLI::App& root, Invocation& invocation);
 void add_stats(CLI::App& root, Invocation& invocation);
 void add_compare(CLI::App& root, Invocation& invocation);
+void add_scaling(CLI::App& root, Invocation& invocation);
 
 }  // namespace godwit::graph::cli
