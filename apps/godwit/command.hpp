@@ -1,15 +1,11 @@
 // The commands, each in a file of its own (cmd_NAME.cpp), and what they share.
 #pragma once
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
-
 #include <functional>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "command_line/command_text.hpp"
 #include "exit.hpp"
 
 namespace godwit::cli {
@@ -22,17 +18,10 @@ struct Invocation {
   bool takes_words = false;        // the command makes use of them
 };
 
-struct CommandText {
-  std::string_view name;
-  std::string_view usage;         // after "godwit NAME"
-  std::string_view summary;       // one line
-  std::string_view examples;      // lines, each a command
-  std::string_view details = {};  // what else to know; lines of text
-};
-// A subcommand with that help.
-CLI::App& add_command(CLI::App& parent, const CommandText& text);
 // The flag --json.
-void add_json_flag(CLI::App& command, Invocation& invocation);
+inline void add_json_flag(CLI::App& command, Invocation& invocation) {
+  godwit::cli::add_json_flag(command, invocation.json);
+}
 
 void add_node(CLI::App& root, Invocation& invocation);
 void add_config(CLI::App& root, Invocation& invocation);

@@ -22,3 +22,4 @@ done
 "$graph" components r12.graph
 "$graph" stats r12.graph
 "$graph" compare u1.graph --rounds 1
+"$graph" scaling r12.graph --nodes 1,2 --rounds 1 --json

@@ -1,38 +1,21 @@
 // The program as a person meets it: what it prints and how it ends.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
-#include <cstdio>
 #include <fstream>
 #include <iterator>
 #include <string>
 
+#include "cli/program_for_test.hpp"
 #include "test_graphs.hpp"
 
 namespace godwit::graph {
 namespace {
 
-struct Ended {
-  int exit = -1;
-  std::string output;  // both streams
-};
-
 class GraphCommand : public testing::Test {
  protected:
   // Words for a shell; $D is the test's own folder.
   Ended graph(const std::string& words) {
-    const std::string line = fmt::format("D='{}'; exec '{}' {} 2>&1 </dev/null",
-                                         folder_.path().string(), GRAPH_EXECUTABLE, words);
-    Ended ended;
-    std::FILE* pipe = ::popen(line.c_str(), "r");
-    if (pipe == nullptr) return ended;
-    char buffer[4096];
-    while (const std::size_t bytes = std::fread(buffer, 1, sizeof(buffer), pipe)) {
-      ended.output.append(buffer, bytes);
-    }
-    const int status = ::pclose(pipe);
-    ended.exit = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    return ended;
+    return run_graph(words, fmt::format("D='{}';", folder_.path().string()));
   }
   void write(const std::string& name, const std::string& text) {
     std::ofstream(folder_ / name) << text;
@@ -55,8 +38,9 @@ constexpr const char* kPeople =
 TEST_F(GraphCommand, ExplainsItself) {
   expect("", 0, "A first run:");
   expect("--help", 0, "Exit codes:");
-  for (const char* command : {"generate", "generate universities", "generate rmat", "load", "query",
-                              "khop", "bfs", "components", "pagerank", "stats", "compare"}) {
+  for (const char* command :
+       {"generate", "generate universities", "generate rmat", "load", "query", "khop", "bfs",
+        "components", "pagerank", "stats", "compare", "scaling"}) {
     expect(fmt::format("{} --help", command), 0, fmt::format("Usage: graph {} ", command));
     expect(fmt::format("{} --help", command), 0, "Examples:\n  $ graph ");
   }

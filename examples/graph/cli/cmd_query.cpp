@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -23,13 +22,9 @@
 namespace godwit::graph::cli {
 namespace {
 
-// Where the answer comes from.
-enum class How : std::uint8_t { reference, travel, pull };
-
 struct QueryOptions {
   std::string file;
-  How how = How::reference;
-  FleetOptions fleet;
+  AskOptions ask;
   std::string query;
   bool csv = false;
   bool count = false;
@@ -101,34 +96,22 @@ Outcome<Query> query_from(const std::string& text) {
   return *std::move(query);
 }
 
-// By the fleet; of the edges that its nodes look at it keeps no count.
-Outcome<Answer> ask_fleet(const QueryOptions& options, const FleetGraph& where, const Graph& graph,
-                          const Query& query, const Plan& plan) {
-  const auto ask = options.how == How::travel ? query_by_travel : query_by_pull;
-  GODWIT_TRY(Table table, ask(where, graph, query, plan, {}));
-  return Answer{.table = std::move(table)};
-}
-
 struct Timed {
-  Answer answer;
+  Answer answer;  // of the edges that a fleet's nodes look at there is no count
   double seconds = 0;
 };
 Outcome<Timed> answer_query(const QueryOptions& options, const Graph& graph, const Query& query) {
-  if (options.how == How::reference) {
+  const Plan plan = make_plan(graph, query);
+  if (options.ask.how == How::reference) {
     const Stopwatch watch;
-    GODWIT_TRY(Answer answer, evaluate(graph, query, make_plan(graph, query)));
+    GODWIT_TRY(Answer answer, evaluate(graph, query, plan));
     return Timed{std::move(answer), watch.seconds()};
   }
-  if (options.fleet.fleet.empty()) {
-    return failed(Exit::usage, "--how travel and pull ask a fleet; name it with --fleet");
-  }
-  GODWIT_TRY(Fleet fleet, join_fleet(options.fleet));
-  GODWIT_TRY(Bundle code, open_code());
-  GODWIT_TRY(const FleetGraph where,
-             FleetGraph::attach(fleet, std::move(code), graph, options.fleet.name));
+  GODWIT_TRY(const AttachedGraph attached, attach_graph(options.ask, graph));
+  const auto ask = options.ask.how == How::travel ? query_by_travel : query_by_pull;
   const Stopwatch watch;
-  GODWIT_TRY(Answer answer, ask_fleet(options, where, graph, query, make_plan(graph, query)));
-  return Timed{std::move(answer), watch.seconds()};
+  GODWIT_TRY(Table table, ask(attached.where, graph, query, plan, {}));
+  return Timed{{.table = std::move(table)}, watch.seconds()};
 }
 
 Ended run(const QueryOptions& options, bool json) {
@@ -149,7 +132,8 @@ Ended run(const QueryOptions& options, bool json) {
   } else {
     print_table(graph, answer, options.rows);
     fmt::print("{} rows, ", grouped(answer.table.rows()));
-    if (options.how == How::reference) fmt::print("{} edges looked at, ", grouped(answer.edges));
+    if (options.ask.how == How::reference)
+      fmt::print("{} edges looked at, ", grouped(answer.edges));
     fmt::print("{:.3f} ms\n", seconds * 1e3);
   }
   return {};
@@ -197,14 +181,7 @@ void add_query(CLI::App& root, Invocation& invocation) {
   CLI::Option* count = command.add_flag("--count", options->count, "Print only how many rows");
   CLI::Option* csv = command.add_flag("--csv", options->csv, "All rows, as CSV");
   CLI::Option* plan = command.add_flag("--explain", options->explain, "Print the plan instead");
-  const std::map<std::string, How> kWays{
-      {"reference", How::reference}, {"travel", How::travel}, {"pull", How::pull}};
-  command
-      .add_option("--how", options->how,
-                  "reference: here; travel: code goes to the fleet's nodes; pull: their data comes "
-                  "here (reference)")
-      ->transform(CLI::CheckedTransformer(kWays).description(""));
-  add_fleet_options(command, options->fleet);
+  add_ask_options(command, options->ask);
   add_json_flag(command, invocation);
   csv->excludes(count)->excludes(plan);
   count->excludes(plan);

@@ -5,13 +5,16 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "algorithms/traversal.hpp"
 #include "base/fail.hpp"
 #include "cli/command.hpp"
+#include "cli/fleet_options.hpp"
 #include "cli/open_graph.hpp"
 #include "cli/text_table.hpp"
+#include "fleet/walks.hpp"
 #include "trace/json.hpp"
 
 namespace godwit::graph::cli {
@@ -26,6 +29,7 @@ struct WalkOptions {
   Direction direction = Direction::out;
   std::uint32_t hops = 2;
   std::uint64_t rows = 20;
+  AskOptions ask;
 };
 
 void add_walk_options(CLI::App& command, WalkOptions& options) {
@@ -39,6 +43,52 @@ void add_walk_options(CLI::App& command, WalkOptions& options) {
       .add_option("--direction", options.direction,
                   "out: from subject to object; in: the other way; both (out)")
       ->transform(CLI::CheckedTransformer(kDirections).description(""));
+  add_ask_options(command, options.ask);
+}
+
+struct Timed {
+  BreadthFirst found;
+  double seconds = 0;
+};
+Outcome<Timed> ask_fleet(const WalkOptions& options, const Graph& graph, TermId start,
+                         const Walk& walk, std::uint32_t hops) {
+  GODWIT_TRY(const AttachedGraph attached, attach_graph(options.ask, graph));
+  if (options.ask.how == How::pull) {
+    const Stopwatch watch;
+    GODWIT_TRY(BreadthFirst found, breadth_first_by_pull(attached.where, start, walk, hops));
+    return Timed{std::move(found), watch.seconds()};
+  }
+  GODWIT_TRY(Walker walker, Walker::create(attached.where));
+  const Stopwatch watch;
+  GODWIT_TRY(BreadthFirst found, walker.breadth_first(start, walk, hops));
+  return Timed{std::move(found), watch.seconds()};
+}
+
+Outcome<Timed> search(const WalkOptions& options, const Graph& graph, TermId start,
+                      const Walk& walk) {
+  if (options.ask.how != How::reference) {
+    return ask_fleet(options, graph, start, walk, kUnreached);
+  }
+  const Stopwatch watch;
+  BreadthFirst found = breadth_first(graph, start, walk);
+  return Timed{std::move(found), watch.seconds()};
+}
+
+struct TimedNeighbourhood {
+  Neighbourhood found;
+  double seconds = 0;
+};
+Outcome<TimedNeighbourhood> find_near(const WalkOptions& options, const Graph& graph, TermId start,
+                                      const Walk& walk) {
+  if (options.ask.how == How::reference) {
+    const Stopwatch watch;
+    Neighbourhood found = k_hop(graph, start, walk, options.hops);
+    return TimedNeighbourhood{std::move(found), watch.seconds()};
+  }
+  GODWIT_TRY(Timed timed, ask_fleet(options, graph, start, walk, options.hops));
+  BreadthFirst& walked = timed.found;
+  return TimedNeighbourhood{{vertices_of(walked), std::move(walked.levels), walked.edges},
+                            timed.seconds};
 }
 
 void print_levels(const std::vector<std::uint64_t>& levels) {
@@ -64,9 +114,8 @@ Ended khop(const WalkOptions& options, bool json) {
   GODWIT_TRY(const Graph graph, open_graph(options.file));
   GODWIT_TRY(const TermId start, find_term(graph, options.start));
   GODWIT_TRY(const TermId label, find_predicate(graph, options.predicate));
-  const Stopwatch watch;
-  const auto found = k_hop(graph, start, {label, options.direction}, options.hops);
-  const double seconds = watch.seconds();
+  GODWIT_TRY(const auto timed, find_near(options, graph, start, {label, options.direction}));
+  const auto& [found, seconds] = timed;
   if (json) {
     trace::Json out;
     out.open('{').field("edges", found.edges).key("seconds").raw(fmt::format("{:.6f}", seconds));
@@ -92,9 +141,8 @@ Ended bfs(const WalkOptions& options, bool json) {
   GODWIT_TRY(const Graph graph, open_graph(options.file));
   GODWIT_TRY(const TermId start, find_term(graph, options.start));
   GODWIT_TRY(const TermId label, find_predicate(graph, options.predicate));
-  const Stopwatch watch;
-  const auto found = breadth_first(graph, start, {label, options.direction});
-  const double seconds = watch.seconds();
+  GODWIT_TRY(const auto timed, search(options, graph, start, {label, options.direction}));
+  const auto& [found, seconds] = timed;
   if (json) {
     trace::Json out;
     out.open('{').field("reached", found.reached).field("edges", found.edges);
@@ -113,7 +161,8 @@ Ended bfs(const WalkOptions& options, bool json) {
 void add_khop(CLI::App& root, Invocation& invocation) {
   CLI::App& command = add_command(
       root, {.name = "khop",
-             .usage = "FILE START [--hops K] [--predicate P] [--direction out|in|both] [--json]",
+             .usage = "FILE START [--hops K] [--predicate P] [--direction out|in|both]\n"
+                      "                  [--how reference|travel|pull --fleet ADDRESS] [--json]",
              .summary = "List the vertices within a few hops of one",
              .examples = "graph khop u1.graph http://university0.example/ --hops 2 --direction in\n"
                          "graph khop r18.graph urn:rmat:0 --hops 1"});
@@ -128,11 +177,12 @@ void add_khop(CLI::App& root, Invocation& invocation) {
 }
 
 void add_bfs(CLI::App& root, Invocation& invocation) {
-  CLI::App& command =
-      add_command(root, {.name = "bfs",
-                         .usage = "FILE START [--predicate P] [--direction out|in|both] [--json]",
-                         .summary = "Search breadth first: how many vertices are how far away",
-                         .examples = "graph bfs r18.graph urn:rmat:0 --direction both"});
+  CLI::App& command = add_command(
+      root, {.name = "bfs",
+             .usage = "FILE START [--predicate P] [--direction out|in|both]\n"
+                      "                  [--how reference|travel|pull --fleet ADDRESS] [--json]",
+             .summary = "Search breadth first: how many vertices are how far away",
+             .examples = "graph bfs r18.graph urn:rmat:0 --direction both"});
   const auto options = std::make_shared<WalkOptions>();
   add_walk_options(command, *options);
   add_json_flag(command, invocation);

@@ -1,14 +1,10 @@
 // The commands, each in a file of its own (cmd_NAME.cpp), and what they share.
 #pragma once
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
-
 #include <functional>
-#include <string_view>
 
 #include "cli/exit.hpp"
+#include "command_line/command_text.hpp"
 
 namespace godwit::graph::cli {
 
@@ -18,17 +14,12 @@ struct Invocation {
   bool json = false;
 };
 
-struct CommandText {
-  std::string_view name;
-  std::string_view usage;         // after the command's name
-  std::string_view summary;       // one line
-  std::string_view examples;      // lines, each a command
-  std::string_view details = {};  // what else to know; lines of text
-};
-// A subcommand with that help.
-CLI::App& add_command(CLI::App& parent, const CommandText& text);
+using godwit::cli::add_command;
+using godwit::cli::CommandText;
 // The flag --json.
-void add_json_flag(CLI::App& command, Invocation& invocation);
+inline void add_json_flag(CLI::App& command, Invocation& invocation) {
+  godwit::cli::add_json_flag(command, invocation.json);
+}
 
 void add_generate(CLI::App& root, Invocation& invocation);
 void add_load(CLI::App& root, Invocation& invocation);
@@ -39,5 +30,6 @@ void add_components(CLI::App& root, Invocation& invocation);
 void add_pagerank(CLI::App& root, Invocation& invocation);
 void add_stats(CLI::App& root, Invocation& invocation);
 void add_compare(CLI::App& root, Invocation& invocation);
+void add_scaling(CLI::App& root, Invocation& invocation);
 
 }  // namespace godwit::graph::cli

@@ -12,6 +12,7 @@ constexpr ExitMeaning kMeanings[] = {
     {Exit::bad_data, "bad_data", "a file is not N-Triples, or its graph image is damaged"},
     {Exit::unknown, "unknown", "the graph has no such term, or there is no query of that name"},
     {Exit::too_large, "too_large", "more than a limit or this machine's memory allows"},
+    {Exit::fleet, "fleet", "the fleet does not answer, or lost a node while it was asked"},
 };
 
 }  // namespace
@@ -30,6 +31,15 @@ Exit exit_for(ErrorCode code) {
     case ErrorCode::bad_format: return Exit::bad_data;
     case ErrorCode::too_large:
     case ErrorCode::out_of_memory: return Exit::too_large;
+    case ErrorCode::unreachable:
+    case ErrorCode::handshake_failed:
+    case ErrorCode::version_mismatch:
+    case ErrorCode::unauthorised:
+    case ErrorCode::deadline:
+    case ErrorCode::node_lost:
+    case ErrorCode::link_lost:
+    case ErrorCode::overload:
+    case ErrorCode::shutting_down: return Exit::fleet;
     default: return Exit::failed;
   }
 }

@@ -19,6 +19,7 @@ enum class Exit : int {
   bad_data = 5,
   unknown = 6,
   too_large = 7,
+  fleet = 8,
 };
 
 struct ExitMeaning {

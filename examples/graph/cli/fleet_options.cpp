@@ -1,6 +1,7 @@
 #include "cli/fleet_options.hpp"
 
 #include <filesystem>
+#include <map>
 #include <utility>
 
 #include "base/fail.hpp"
@@ -12,6 +13,36 @@ void add_fleet_options(CLI::App& command, FleetOptions& options) {
   command.add_option("--fleet", options.fleet,
                      "A node of the fleet: tcp:HOST:PORT, shm:PATH, or local (`godwit up`)");
   command.add_option("--name", options.name, "What the graph is called there (graph)");
+}
+
+void add_transport_option(CLI::App& command, LocalTransport& transport) {
+  const std::map<std::string, LocalTransport> kTransports{{"shm", LocalTransport::shm},
+                                                          {"tcp", LocalTransport::tcp}};
+  command.add_option("--transport", transport, "Between them: shm or tcp (tcp)")
+      ->transform(CLI::CheckedTransformer(kTransports).description(""));
+}
+
+void add_ask_options(CLI::App& command, AskOptions& options) {
+  const std::map<std::string, How> kWays{
+      {"reference", How::reference}, {"travel", How::travel}, {"pull", How::pull}};
+  command
+      .add_option("--how", options.how,
+                  "reference: here; travel: code goes to the fleet's nodes; pull: their data comes "
+                  "here (reference)")
+      ->transform(CLI::CheckedTransformer(kWays).description(""));
+  add_fleet_options(command, options.fleet);
+}
+
+Outcome<AttachedGraph> attach_graph(const AskOptions& options, const Graph& graph) {
+  if (options.fleet.fleet.empty()) {
+    return failed(Exit::usage, "--how travel and pull ask a fleet; name it with --fleet");
+  }
+  GODWIT_TRY(Fleet joined, join_fleet(options.fleet));
+  auto fleet = std::make_unique<Fleet>(std::move(joined));
+  GODWIT_TRY(Bundle code, open_code());
+  GODWIT_TRY(FleetGraph where,
+             FleetGraph::attach(*fleet, std::move(code), graph, options.fleet.name));
+  return AttachedGraph{std::move(fleet), std::move(where)};
 }
 
 Result<Fleet> join_fleet(const FleetOptions& options) {

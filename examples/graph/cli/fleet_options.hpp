@@ -3,6 +3,7 @@
 
 #include <CLI/App.hpp>
 
+#include <memory>
 #include <string>
 
 #include "cli/exit.hpp"
@@ -16,6 +17,26 @@ struct FleetOptions {
 };
 // --fleet and --name.
 void add_fleet_options(CLI::App& command, FleetOptions& options);
+
+// --transport, of nodes that a command starts itself.
+void add_transport_option(CLI::App& command, LocalTransport& transport);
+
+// Where an answer comes from.
+enum class How : std::uint8_t { reference, travel, pull };
+
+struct AskOptions {
+  How how = How::reference;
+  FleetOptions fleet = {};
+};
+// --how, --fleet and --name.
+void add_ask_options(CLI::App& command, AskOptions& options);
+
+// A graph that was loaded into a fleet, and the connection to it.
+struct AttachedGraph {
+  std::unique_ptr<Fleet> fleet;
+  FleetGraph where;
+};
+[[nodiscard]] Outcome<AttachedGraph> attach_graph(const AskOptions& options, const Graph& graph);
 
 [[nodiscard]] Result<Fleet> join_fleet(const FleetOptions& options);
 // The mobile code, graph_code.gdw, from beside this program.

@@ -63,6 +63,7 @@ int run(std::vector<std::string> arguments) {
   add_pagerank(root, invocation);
   add_stats(root, invocation);
   add_compare(root, invocation);
+  add_scaling(root, invocation);
   if (arguments.empty()) arguments.emplace_back("--help");
   try {
     std::ranges::reverse(arguments);  // as CLI11 wants them

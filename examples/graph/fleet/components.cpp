@@ -2,8 +2,8 @@
 #include <numeric>
 
 #include "base/fail.hpp"
+#include "fleet/failure.hpp"
 #include "fleet/pulled_edges.hpp"
-#include "fleet/scratch.hpp"
 #include "fleet/whole_graph.hpp"
 
 namespace godwit::graph {
@@ -13,12 +13,12 @@ constexpr std::size_t kPullVertices = 65'536;
 
 // From the smallest vertex of each one's component.
 void count(Components& result) {
-  std::vector<std::uint64_t> sizes(result.smallest.size(), 0);
+  std::vector<std::uint32_t> sizes(result.smallest.size(), 0);
   for (const TermId root : result.smallest) {
     if (root == kNoTerm) continue;
     ++result.vertices;
     if (sizes[root]++ == 0) ++result.components;
-    result.largest = std::max(result.largest, sizes[root]);
+    result.largest = std::max<std::uint64_t>(result.largest, sizes[root]);
   }
 }
 
@@ -33,34 +33,16 @@ TermId root_of(std::vector<TermId>& parents, TermId vertex) {
 }  // namespace
 
 Result<Components> components_by_travel(const FleetGraph& where, TermId label) {
-  using Scratchpad = Scratch<std::uint64_t>;
-  GODWIT_TRY(const auto begin, where.code().function<void(WalkRef)>("begin_components"));
-  GODWIT_TRY(const auto spread,
-             where.code().function<LevelDone(WalkRef, std::uint32_t)>("spread_components"));
-  GODWIT_TRY(const auto found,
-             where.code().function<std::vector<TermId>(WalkRef)>("components_here"));
-  GODWIT_TRY(const Scratchpad words,
-             Scratchpad::create(where, "components", where.vertices(), Sharding::cyclic()));
-  const WalkRef ref{.graph = where.ref(), .marks = words.id(), .label = label};
-  for (const NodeHandle& node : where.nodes()) {
-    const auto begun = begin.on(node)(ref).get();
-    if (!begun) return fail(begun.error().reason, "components: {}", to_string(begun.error()));
+  using Find = std::vector<TermId>(GraphRef, TermId, std::uint32_t);
+  GODWIT_TRY(const auto find, where.code().function<Find>("components"));
+  auto found = find.on(where.nodes().front())(where.ref(), label, 0U).get();
+  if (!found) return failed("components", found.error());
+  if (found->size() != where.vertices()) {
+    return fail(ErrorCode::bad_format, "components: {} words for {} vertices", found->size(),
+                where.vertices());
   }
   Components result;
-  std::uint64_t news = 1;
-  for (std::uint32_t round = 1; news > 0; ++round) {
-    GODWIT_TRY(const auto rounds, ask_all(where, spread, ref, round));
-    news = 0;
-    for (const LevelDone& done : rounds) {
-      news += done.found;
-      result.edges += done.edges;
-    }
-  }
-  GODWIT_TRY(const auto parts, ask_all(where, found, ref));
-  result.smallest.assign(where.vertices(), kNoTerm);
-  for (std::size_t vertex = 0; vertex < result.smallest.size(); ++vertex) {
-    result.smallest[vertex] = parts[vertex % parts.size()].at(vertex / parts.size());
-  }
+  result.smallest = *std::move(found);
   count(result);
   return result;
 }

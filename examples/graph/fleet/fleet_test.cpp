@@ -1,44 +1,18 @@
 // A graph in a fleet: every answer, found in every way, is that of the reference.
 #include <gtest/gtest.h>
 
-#include <stdexcept>
 #include <string>
 
+#include "fleet/fleet_for_test.hpp"
 #include "fleet/query.hpp"
 #include "fleet/walks.hpp"
 #include "fleet/whole_graph.hpp"
-#include "generate/rmat.hpp"
-#include "generate/university.hpp"
 #include "query/named_queries.hpp"
 #include "query/parser.hpp"
 #include "test_graphs.hpp"
 
 namespace godwit::graph {
 namespace {
-
-Bundle code() {
-  auto bundle = Bundle::open(GRAPH_CODE);
-  if (!bundle) throw std::runtime_error(bundle.error().message);
-  return *bundle;
-}
-
-template <class T>
-T good(Result<T> result) {
-  if (!result) throw std::runtime_error(result.error().message);  // ends the test
-  return *std::move(result);
-}
-
-Graph universities(std::uint32_t count) {
-  GraphBuilder builder;
-  EXPECT_TRUE(generate_universities({.universities = count}, builder));
-  return std::move(builder).finish();
-}
-
-Graph rmat(std::uint32_t scale) {
-  GraphBuilder builder;
-  EXPECT_TRUE(generate_rmat({.scale = scale}, builder));
-  return std::move(builder).finish();
-}
 
 class FleetGraphs : public testing::TestWithParam<LocalTransport> {
  protected:
@@ -160,6 +134,49 @@ TEST_P(FleetGraphs, FindNeighbourhoodsLikeTheReference) {
   for (const std::uint32_t hops : {0U, 1U, 3U}) expect_walks(graph, walks, hops);
 }
 
+// Few enough vertices for one call that carries them, and then too many.
+TEST_P(FleetGraphs, WalkUniversitiesAnyNumberOfHopsLikeTheReference) {
+  const Graph graph = universities(1);
+  for (const std::uint32_t hops : {1U, 2U, 3U, kUnreached}) expect_walks(graph, kWalks, hops);
+}
+
+TEST_P(FleetGraphs, FollowAPathOfManyLevels) {
+  std::string text;
+  for (int i = 0; i < 600; ++i) text += fmt::format("<x:{}> <x:next> <x:{}> .\n", i, i + 1);
+  // As many leaves at the end as no call carries.
+  for (int i = 0; i < 40'000; ++i) text += fmt::format("<x:600> <x:has> <x:leaf{}> .\n", i);
+  const Graph graph = graph_from(text);
+  FleetGraph where = good(FleetGraph::load(fleet_, code(), graph));
+  {
+    Walker walker = good(Walker::create(where));
+    const TermId start = graph.dictionary().find("<x:0>").value();
+    const Walk walk{kNoTerm, Direction::out};
+    for (const std::uint32_t hops : {100U, 600U, kUnreached}) {
+      const BreadthFirst expected = breadth_first(graph, start, walk, hops);
+      const BreadthFirst found = good(walker.breadth_first(start, walk, hops));
+      EXPECT_EQ(found.levels, expected.levels);
+      EXPECT_EQ(found.distances, expected.distances);
+      EXPECT_EQ(found.edges, expected.edges);
+    }
+  }
+  EXPECT_TRUE(where.drop());
+}
+
+TEST_P(FleetGraphs, AnswerQueriesThatOutgrowThePollingThread) {
+  // A hundred times a hundred rows by way of one vertex, and a check of each at its own.
+  std::string text;
+  for (int i = 0; i < 150; ++i) {
+    text += fmt::format("<x:a{0}> <x:p> <x:hub> .\n<x:hub> <x:q> <x:b{0}> .\n", i);
+    text += fmt::format("<x:b{}> <x:r> <x:a{}> .\n", i, i * 7 % 150);
+  }
+  const Graph graph = graph_from(text);
+  FleetGraph where = good(FleetGraph::load(fleet_, code(), graph));
+  expect_answers(where, graph, "SELECT * { ?a <x:p> <x:hub> . <x:hub> <x:q> ?b }");
+  expect_answers(where, graph, "SELECT * { ?a <x:p> ?h . ?h <x:q> ?b . ?b <x:r> ?a }");
+  expect_answers(where, graph, "SELECT * { ?a <x:p> ?h . ?h <x:q> ?b . ?b <x:r> ?c }");
+  EXPECT_TRUE(where.drop());
+}
+
 TEST_P(FleetGraphs, LongAnswersForTenUniversitiesAreTheReferences) {
   expect_named_queries(10);
 }
@@ -185,11 +202,29 @@ TEST_P(FleetGraphs, AreFoundAgainByTheirNameAndOnlyByTheirOwnFile) {
   EXPECT_TRUE(where.drop());
 }
 
+TEST(FleetOfOne, AnswersLikeTheReference) {
+  Fleet fleet = good(Fleet::local(1, {.transport = LocalTransport::tcp}));
+  const Graph graph = universities(1);
+  FleetGraph where = good(FleetGraph::load(fleet, code(), graph));
+  Walker walker = good(Walker::create(where));
+  const Walk walk{kNoTerm, Direction::both};
+  for (const std::uint32_t hops : {0U, 1U, 2U, kUnreached}) {
+    const BreadthFirst expected = breadth_first(graph, 0, walk, hops);
+    EXPECT_EQ(good(walker.breadth_first(0, walk, hops)).distances, expected.distances);
+  }
+  for (const NamedQuery& named : named_queries()) {
+    const Query query = good(parse_query(named.text));
+    const Plan plan = make_plan(graph, query);
+    Table expected = good(evaluate(graph, query, plan)).table;
+    Table found = good(query_by_travel(where, graph, query, plan));
+    expected.sort();
+    found.sort();
+    EXPECT_EQ(found, expected) << named.name;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Over, FleetGraphs,
-                         testing::Values(LocalTransport::shm, LocalTransport::tcp),
-                         [](const auto& parameter) {
-                           return parameter.param == LocalTransport::shm ? "shm" : "tcp";
-                         });
+                         testing::Values(LocalTransport::shm, LocalTransport::tcp), transport_name);
 
 }  // namespace
 }  // namespace godwit::graph

@@ -36,15 +36,14 @@ Result<PageRank> page_rank_by_travel(const FleetGraph& where, const PageRankOpti
   using Scratchpad = Scratch<double>;
   const Bundle& code = where.code();
   GODWIT_TRY(const auto begin, code.function<std::uint64_t(RankRef, double)>("begin_ranks"));
-  GODWIT_TRY(const auto spread, code.function<double(RankRef, std::uint32_t)>("spread_ranks"));
-  GODWIT_TRY(const auto settle, code.function<double(RankRef, double, double)>("settle_ranks"));
+  GODWIT_TRY(const auto beat, code.function<RankDone(RankRef, RankBeat)>("rank_beat"));
   GODWIT_TRY(const auto ranks_here, code.function<std::vector<double>(RankRef)>("ranks_here"));
   const std::uint64_t shards = where.nodes().size();
   const std::uint64_t width = (where.vertices() + shards - 1) / shards;
   GODWIT_TRY(const Scratchpad ranks,
              Scratchpad::create(where, "ranks", where.vertices(), Sharding::cyclic()));
   GODWIT_TRY(const Scratchpad inbox,
-             Scratchpad::create(where, "inbox", shards * shards * width, Sharding::blocks()));
+             Scratchpad::create(where, "inbox", 2 * shards * shards * width, Sharding::blocks()));
   const RankRef ref{where.ref(), ranks.id(), inbox.id(), options.label};
 
   PageRank result;
@@ -54,20 +53,18 @@ Result<PageRank> page_rank_by_travel(const FleetGraph& where, const PageRankOpti
   if (result.vertices == 0) return result;
   const double share = 1.0 / static_cast<double>(result.vertices);
   GODWIT_CHECK(ask_all(where, begin, ref, share));
-  while (result.iterations < options.max_iterations) {
-    std::vector<Future<double>> spreading;
-    for (std::uint32_t shard = 0; shard < shards; ++shard) {
-      spreading.push_back(spread.on(where.nodes()[shard])(ref, shard));
-    }
+  RankBeat now{.damping = options.damping};
+  now.is_last = options.max_iterations == 0 ? 1 : 0;
+  GODWIT_TRY(std::vector<RankDone> done, ask_all(where, beat, ref, now));
+  while (now.is_last == 0) {
     double stranded = 0;
-    for (auto& call : spreading) {
-      const auto part = call.get();
-      if (!part) return fail(part.error().reason, "page rank: {}", to_string(part.error()));
-      stranded += *part;
-    }
-    const double base = (1 - options.damping + options.damping * stranded) * share;
-    GODWIT_TRY(const auto moved, ask_all(where, settle, ref, base, options.damping));
-    result.moved = sum(moved);
+    for (const RankDone& part : done) stranded += part.stranded;
+    now.base = (1 - options.damping + options.damping * stranded) * share;
+    ++now.beat;
+    now.is_last = now.beat == options.max_iterations ? 1 : 0;
+    GODWIT_TRY(done, ask_all(where, beat, ref, now));
+    result.moved = 0;
+    for (const RankDone& part : done) result.moved += part.moved;
     ++result.iterations;
     if (result.moved < options.tolerance) break;
   }

@@ -1,8 +1,9 @@
 #include "fleet/pulled_edges.hpp"
 
 #include <algorithm>
+#include <string_view>
 
-#include "base/fail.hpp"
+#include "fleet/failure.hpp"
 
 namespace godwit::graph {
 namespace {
@@ -15,9 +16,7 @@ struct LongRange {
   Future<std::vector<Edge>> edges;
 };
 
-tl::unexpected<Error> failed(const Failure& failure) {
-  return fail(failure.reason, "pulling edges: {}", to_string(failure));
-}
+constexpr std::string_view kWhat = "pulling edges";
 
 }  // namespace
 
@@ -25,7 +24,7 @@ Result<PulledEdges> pull_edges(const EdgeRegions& from, std::span<const TermId> 
   PulledEdges pulled;
   const std::vector<std::uint64_t> indices(vertices.begin(), vertices.end());
   const auto ranges = from.ranges.gather(indices).get();
-  if (!ranges) return failed(ranges.error());
+  if (!ranges) return failed(kWhat, ranges.error());
 
   std::vector<LongRange> long_ranges;
   std::vector<std::uint64_t> wanted;
@@ -45,11 +44,11 @@ Result<PulledEdges> pull_edges(const EdgeRegions& from, std::span<const TermId> 
   }
   pulled.edges.resize(end);
   const auto found = from.edges.gather(wanted).get();
-  if (!found) return failed(found.error());
+  if (!found) return failed(kWhat, found.error());
   for (std::size_t i = 0; i < to.size(); ++i) pulled.edges[to[i]] = (*found)[i];
   for (LongRange& range : long_ranges) {
     const auto edges = range.edges.get();
-    if (!edges) return failed(edges.error());
+    if (!edges) return failed(kWhat, edges.error());
     std::ranges::copy(*edges, pulled.edges.begin() + static_cast<std::ptrdiff_t>(range.to));
   }
   return pulled;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/fail.hpp"
+#include "fleet/failure.hpp"
 #include "fleet/fleet_graph.hpp"
 
 namespace godwit::graph {
@@ -50,10 +51,7 @@ Result<std::vector<R>> ask_all(const FleetGraph& where, const Function<R(Params.
   std::vector<R> answers;
   for (auto& call : calls) {
     auto answer = call.get();
-    if (!answer) {
-      return fail(answer.error().reason, "the graph '{}': {}", where.name(),
-                  to_string(answer.error()));
-    }
+    if (!answer) return failed("the graph '" + where.name() + "'", answer.error());
     answers.push_back(*std::move(answer));
   }
   return answers;

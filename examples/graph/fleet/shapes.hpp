@@ -7,6 +7,7 @@
 // Ranges and edges exist twice, by subject and by object.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "data/edge.hpp"
@@ -86,10 +87,11 @@ struct Journey {
 };
 GODWIT_STRUCT(Journey, graph, variables, splits_left);
 
-// Rows travel as TermIds one after the other: the step to do next, then a term for each variable,
-// kNoTerm where there is none yet. With this bit the step is a scan that concerns only the vertices
-// of the node it is sent to.
+// Rows travel as TermIds, in blocks. A block begins with the step to do next, the shard whose node
+// does it, and how many rows there are. Each row has a term for every variable that earlier steps
+// bind, in the order of variables. With this bit the step is a scan of that shard's vertices.
 inline constexpr std::uint32_t kScanHere = 0x8000'0000;
+inline constexpr std::size_t kBlockHead = 3;
 
 // A walk outward: what it follows, and where it notes what it reached.
 struct WalkRef {
@@ -102,12 +104,31 @@ struct WalkRef {
 };
 GODWIT_STRUCT(WalkRef, graph, marks, run, label, follow_out, follow_in);
 
+// How far a walk that carries what it has reached is. Levels are complete up to `distance`; that
+// one is being left, from shard `began` on and then around the ring.
+struct Wanderer {
+  std::uint32_t max_hops = 0;
+  std::uint32_t began = 0;
+  std::uint64_t edges = 0;  // followed from complete levels before this one
+  std::uint64_t edges_of_level = 0;
+};
+GODWIT_STRUCT(Wanderer, max_hops, began, edges, edges_of_level);
+
+// What it answers with, as TermIds: whether it came to the end (1), edges (lower half, upper half),
+// the number of levels, the size of each, and the vertices level by level.
+inline constexpr std::size_t kWanderedHead = 4;
+// What is in front of the neighbours of vertices.
+inline constexpr std::size_t kExpandedHead = 2;
+
 // What one level of a walk did.
 struct LevelDone {
   std::uint64_t found = 0;  // vertices of the next level
   std::uint64_t edges = 0;  // followed
 };
 GODWIT_STRUCT(LevelDone, found, edges);
+
+// Levels whose distances fit into bytes.
+inline constexpr std::size_t kMaxByteLevels = 255;
 
 // A vertex, and how far it is from where the walk began.
 struct Reached {
@@ -116,21 +137,29 @@ struct Reached {
 };
 GODWIT_STRUCT(Reached, vertex, distance);
 
-// News for a vertex: its component has one as small as this.
-struct Offer {
-  TermId vertex = 0;
-  TermId smallest = 0;
-};
-GODWIT_STRUCT(Offer, vertex, smallest);
-
 // PageRank: what it ranks, and where.
 struct RankRef {
   GraphRef graph = {};
   std::uint64_t ranks = 0;  // a region with one for each vertex
-  std::uint64_t inbox = 0;  // a region with, on each shard, a row of sums from each shard
+  std::uint64_t inbox = 0;  // a region with, on each shard, two rows of sums from each shard
   TermId label = kNoTerm;   // kNoTerm: any
   std::uint32_t unused = 0;
 };
 GODWIT_STRUCT(RankRef, graph, ranks, inbox, label, unused);
+
+// One beat of PageRank: new ranks from what arrived in the last one, and then what they send.
+struct RankBeat {
+  std::uint32_t beat = 0;     // counted from 0; nothing has arrived before that one
+  std::uint32_t is_last = 0;  // 1: nothing is sent any more
+  double base = 0;            // of each rank
+  double damping = 0;
+};
+GODWIT_STRUCT(RankBeat, beat, is_last, base, damping);
+
+struct RankDone {
+  double moved = 0;     // by how much ranks changed, in sum
+  double stranded = 0;  // rank of vertices that have nowhere to send it
+};
+GODWIT_STRUCT(RankDone, moved, stranded);
 
 }  // namespace godwit::graph

@@ -3,6 +3,7 @@
 
 #include "base/fail.hpp"
 #include "data/number.hpp"
+#include "fleet/failure.hpp"
 #include "fleet/query.hpp"
 #include "fleet/rows.hpp"
 
@@ -16,6 +17,9 @@ static_assert(kNotAVariable == kNoVariable);
 
 // Calls that one call may become.
 constexpr std::uint64_t kMaxParts = 64;
+
+// Rows expected of the first step up to which it runs on the polling thread.
+constexpr double kLightRows = 4096;
 
 using Match = std::vector<TermId>(Journey, std::span<const TravelStep>, std::span<const Condition>,
                                   std::span<const std::uint32_t>, std::span<const TermId>,
@@ -105,6 +109,14 @@ struct Start {
   std::uint32_t step = 0;
 };
 
+// A query that is not light needs workers: it looks at all vertices, or has many rows at once, or
+// has no other node to go on at when it has been on a polling thread for long enough.
+bool is_light(const FleetGraph& where, const Plan& plan) {
+  const bool scans =
+      std::ranges::any_of(plan.steps, [](const Step& step) { return step.access == Access::scan; });
+  return !scans && where.nodes().size() > 1 && plan.steps.front().rows <= kLightRows;
+}
+
 Start start_of(const FleetGraph& where, const Step& first) {
   if (first.access == Access::out) return {{where.shard_of(first.subject.term)}};
   if (first.access == Access::in) return {{where.shard_of(first.object.term)}};
@@ -127,15 +139,15 @@ Result<Table> query_by_travel(const FleetGraph& where, const Graph& graph, const
                               const Plan& plan, const EvaluateOptions& options) {
   RowSink sink(query, options);
   if (!plan.missing.empty() || sink.is_full()) return std::move(sink).take();
-  GODWIT_TRY(const auto match, where.code().function<Match>("match"));
+  GODWIT_TRY(const auto match,
+             where.code().function<Match>(is_light(where, plan) ? "match" : "match_many"));
   const Packed packed = pack(graph, query, plan);
   const Start start = start_of(where, plan.steps.front());
-  std::vector<TermId> row(plan.variables + std::size_t{1}, kNoTerm);
-  row.front() = start.step;
   const Journey journey{where.ref(), plan.variables, splits_for(where.nodes().size())};
   const std::vector<TermId> none;
   std::vector<Future<std::vector<TermId>>> calls;
   for (const std::size_t shard : start.shards) {
+    const std::vector<TermId> row{start.step, static_cast<TermId>(shard), 1};  // knows nothing yet
     calls.push_back(match.on(where.nodes()[shard])(journey, packed.steps, packed.conditions,
                                                    packed.wanted, none, row));
   }
@@ -143,7 +155,7 @@ Result<Table> query_by_travel(const FleetGraph& where, const Graph& graph, const
   const std::size_t width = packed.wanted.size();
   for (auto& call : calls) {
     const auto rows = call.get();
-    if (!rows) return fail(rows.error().reason, "the query: {}", to_string(rows.error()));
+    if (!rows) return failed("the query", rows.error());
     for (std::size_t at = 0; at + width <= rows->size(); at += width) {
       for (std::size_t i = 0; i < width; ++i) bindings[packed.wanted[i]] = (*rows)[at + i];
       const bool holds = std::ranges::all_of(packed.at_home, [&](const PreparedFilter& filter) {

@@ -1,8 +1,10 @@
 #include "fleet/walks.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 #include "base/fail.hpp"
+#include "fleet/failure.hpp"
 #include "fleet/pulled_edges.hpp"
 
 namespace godwit::graph {
@@ -10,9 +12,27 @@ namespace {
 
 // Vertices whose edges are pulled at a time.
 constexpr std::size_t kPullVertices = 65'536;
+// Vertices of a level whose neighbours come by here: two messages a node, where neighbours that go
+// from node to node take as many for each pair of nodes.
+constexpr std::size_t kRelayed = 20'000;
 
-tl::unexpected<Error> failed(const Failure& failure) {
-  return fail(failure.reason, "the walk: {}", to_string(failure));
+constexpr std::string_view kWhat = "the walk";
+
+// Calls use(vertex, distance) for vertices that stand level by level.
+template <class Use>
+void for_each_reached(std::span<const std::uint64_t> levels, std::span<const TermId> vertices,
+                      Use&& use) {
+  for (std::uint32_t distance = 0; distance < levels.size(); ++distance) {
+    const auto level = vertices.first(std::min<std::size_t>(levels[distance], vertices.size()));
+    for (const TermId vertex : level) use(vertex, distance);
+    vertices = vertices.subspan(level.size());
+  }
+}
+
+void set_distances(BreadthFirst& walk, std::span<const TermId> vertices) {
+  for_each_reached(walk.levels, vertices, [&](TermId vertex, std::uint32_t distance) {
+    walk.distances.at(vertex) = distance;
+  });
 }
 
 }  // namespace
@@ -24,44 +44,150 @@ Result<Walker> Walker::create(const FleetGraph& where) {
 }
 
 Result<BreadthFirst> Walker::breadth_first(TermId start, const Walk& walk, std::uint32_t max_hops) {
-  const Bundle& code = where_->code();
-  GODWIT_TRY(
-      const auto visit,
-      code.function<std::uint64_t(WalkRef, std::uint32_t, std::span<const TermId>)>("visit"));
-  GODWIT_TRY(const auto advance, code.function<LevelDone(WalkRef, std::uint32_t)>("advance"));
   const WalkRef ref{.graph = where_->ref(),
                     .marks = marks_.id(),
                     .run = ++run_,
                     .label = walk.label,
                     .follow_out = walk.direction != Direction::in ? 1U : 0U,
                     .follow_in = walk.direction != Direction::out ? 1U : 0U};
-  const std::vector<TermId> begin{start};
-  const auto begun = visit.on(where_->nodes()[where_->shard_of(start)])(ref, 0U, begin).get();
-  if (!begun) return failed(begun.error());
-  BreadthFirst result;
-  for (std::uint64_t frontier = 1; frontier > 0;) {
-    const auto distance = static_cast<std::uint32_t>(result.levels.size());
-    result.levels.push_back(frontier);
-    result.reached += frontier;
-    if (distance == max_hops) break;
+  GODWIT_TRY(SoFar so_far, wander(ref, start, max_hops));
+  BreadthFirst& result = so_far.walk;
+  if (!so_far.is_over) GODWIT_CHECK(relay(ref, max_hops, so_far));
+  result.reached = so_far.vertices.size();
+  if (so_far.is_over) return std::move(result);
+  GODWIT_TRY(const auto advance,
+             where_->code().function<LevelDone(WalkRef, std::uint32_t)>("advance"));
+  GODWIT_CHECK(hand_over(ref, so_far));
+  while (result.levels.size() <= max_hops) {
+    const auto distance = static_cast<std::uint32_t>(result.levels.size() - 1);
     GODWIT_TRY(const auto parts, ask_all(*where_, advance, ref, distance));
-    frontier = 0;
+    std::uint64_t found = 0;
     for (const LevelDone& part : parts) {
-      frontier += part.found;
+      found += part.found;
       result.edges += part.edges;
     }
+    if (found == 0) break;
+    result.levels.push_back(found);
+    result.reached += found;
   }
-  return collect(ref, std::move(result));
+  GODWIT_CHECK(collect(ref, result));
+  return std::move(result);
 }
 
-Result<BreadthFirst> Walker::collect(const WalkRef& ref, BreadthFirst result) const {
-  GODWIT_TRY(const auto reached, where_->code().function<std::vector<Reached>(WalkRef)>("reached"));
+Result<Walker::SoFar> Walker::wander(const WalkRef& ref, TermId start,
+                                     std::uint32_t max_hops) const {
+  SoFar begun;
+  begun.walk.distances.assign(where_->vertices(), kUnreached);
+  const std::vector<std::uint32_t> levels{1};
+  const std::vector<TermId> reached{start};
+  if (max_hops == 0) {
+    begun.walk.distances.at(start) = 0;
+    begun.walk.levels = {1};
+    begun.vertices = reached;
+    begun.is_over = true;
+    return begun;
+  }
+  using Wander = std::vector<TermId>(WalkRef, Wanderer, std::span<const std::uint32_t>,
+                                     std::span<const TermId>);
+  GODWIT_TRY(const auto wander, where_->code().function<Wander>("wander"));
+  const std::size_t shard = where_->shard_of(start);
+  const Wanderer state{.max_hops = max_hops, .began = static_cast<std::uint32_t>(shard)};
+  const auto answer = wander.on(where_->nodes()[shard])(ref, state, levels, reached).get();
+  if (!answer) return failed(kWhat, answer.error());
+  const std::span<const TermId> words = *answer;
+  const std::size_t count = words.size() < kWanderedHead ? 0 : words[3];
+  if (count == 0 || words.size() < kWanderedHead + count) {
+    return fail(ErrorCode::bad_format, "the walk: {} words are no answer", words.size());
+  }
+  begun.is_over = words[0] != 0;
+  begun.walk.edges = words[1] | std::uint64_t{words[2]} << 32U;
+  begun.walk.levels.assign(words.begin() + kWanderedHead, words.begin() + kWanderedHead + count);
+  begun.vertices.assign(words.begin() + kWanderedHead + count, words.end());
+  set_distances(begun.walk, begun.vertices);
+  return begun;
+}
+
+Status Walker::relay(const WalkRef& ref, std::uint32_t max_hops, SoFar& so_far) const {
+  std::vector<std::uint64_t>& levels = so_far.walk.levels;
+  while (!so_far.is_over && levels.back() <= kRelayed) {
+    GODWIT_TRY(const std::uint64_t found, relay_level(ref, so_far));
+    if (found > 0) levels.push_back(found);
+    so_far.is_over = found == 0 || levels.size() > max_hops;
+  }
+  return {};
+}
+
+// Returns how many vertices are one step behind the last level.
+Result<std::uint64_t> Walker::relay_level(const WalkRef& ref, SoFar& so_far) const {
+  using Expand = std::vector<TermId>(WalkRef, std::span<const TermId>);
+  GODWIT_TRY(const auto expand, where_->code().function<Expand>("expand"));
+  BreadthFirst& walk = so_far.walk;
+  const std::size_t before = so_far.vertices.size();
+  std::vector<std::vector<TermId>> frontier(where_->nodes().size());
+  for (const TermId vertex : std::span(so_far.vertices).last(walk.levels.back())) {
+    frontier[where_->shard_of(vertex)].push_back(vertex);
+  }
+  std::vector<Future<std::vector<TermId>>> calls;
+  for (std::size_t shard = 0; shard < frontier.size(); ++shard) {
+    if (frontier[shard].empty()) continue;
+    calls.push_back(expand.on(where_->nodes()[shard])(ref, frontier[shard]));
+  }
+  for (auto& call : calls) {
+    const auto answer = call.get();
+    if (!answer) return failed(kWhat, answer.error());
+    const std::span<const TermId> words = *answer;
+    if (words.size() < kExpandedHead) {
+      return fail(ErrorCode::bad_format, "the walk: {} words are no answer", words.size());
+    }
+    walk.edges += words[0] | std::uint64_t{words[1]} << 32U;
+    for (const TermId vertex : words.subspan(kExpandedHead)) {
+      std::uint32_t& distance = walk.distances.at(vertex);
+      if (distance != kUnreached) continue;
+      distance = static_cast<std::uint32_t>(walk.levels.size());
+      so_far.vertices.push_back(vertex);
+    }
+  }
+  return so_far.vertices.size() - before;
+}
+
+// The nodes learn what was reached before any of them goes on.
+Status Walker::hand_over(const WalkRef& ref, const SoFar& so_far) const {
+  GODWIT_TRY(const auto seed,
+             where_->code().function<void(WalkRef, std::span<const Reached>)>("seed"));
+  std::vector<std::vector<Reached>> known(where_->nodes().size());
+  for_each_reached(so_far.walk.levels, so_far.vertices, [&](TermId vertex, std::uint32_t distance) {
+    known[where_->shard_of(vertex)].push_back({vertex, distance});
+  });
+  std::vector<Future<void>> calls;
+  for (std::size_t shard = 0; shard < known.size(); ++shard) {
+    if (!known[shard].empty()) calls.push_back(seed.on(where_->nodes()[shard])(ref, known[shard]));
+  }
+  for (auto& call : calls) {
+    if (const auto seeded = call.get(); !seeded) return failed(kWhat, seeded.error());
+  }
+  return {};
+}
+
+Status Walker::collect(const WalkRef& ref, BreadthFirst& result) const {
+  const Bundle& code = where_->code();
+  const std::size_t shards = where_->nodes().size();
+  if (result.levels.size() <= kMaxByteLevels) {
+    GODWIT_TRY(const auto distances,
+               code.function<std::vector<std::uint8_t>(WalkRef)>("distances_here"));
+    GODWIT_TRY(const auto parts, ask_all(*where_, distances, ref));
+    for (std::size_t shard = 0; shard < shards; ++shard) {
+      for (std::size_t i = 0; i < parts[shard].size(); ++i) {
+        if (parts[shard][i] != 0) result.distances.at(i * shards + shard) = parts[shard][i] - 1U;
+      }
+    }
+    return {};
+  }
+  GODWIT_TRY(const auto reached, code.function<std::vector<Reached>(WalkRef)>("reached"));
   GODWIT_TRY(const auto parts, ask_all(*where_, reached, ref));
-  result.distances.assign(where_->vertices(), kUnreached);
   for (const std::vector<Reached>& part : parts) {
     for (const Reached& one : part) result.distances.at(one.vertex) = one.distance;
   }
-  return result;
+  return {};
 }
 
 Result<BreadthFirst> breadth_first_by_pull(const FleetGraph& where, TermId start, const Walk& walk,

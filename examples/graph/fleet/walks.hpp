@@ -12,8 +12,10 @@
 
 namespace godwit::graph {
 
-// Walks of travelling code: the nodes note in a region of 8 bytes a vertex what has been reached.
-// The graph outlives it. One thread, one walk at a time.
+// Walks of travelling code. A call carries what it has reached from owner to owner as long as that
+// is little. Then the nodes go on level by level: first they give their neighbours to this client,
+// then, when levels are large, to each other, and note in a region of 8 bytes a vertex what has
+// been reached. The graph outlives it. One thread, one walk at a time.
 class Walker {
  public:
   static Result<Walker> create(const FleetGraph& where);
@@ -23,7 +25,16 @@ class Walker {
  private:
   Walker(const FleetGraph& where, Scratch<std::uint64_t> marks)
       : where_(&where), marks_(std::move(marks)) {}
-  Result<BreadthFirst> collect(const WalkRef& ref, BreadthFirst result) const;
+  struct SoFar {
+    BreadthFirst walk;
+    std::vector<TermId> vertices;  // level by level
+    bool is_over = false;
+  };
+  Result<SoFar> wander(const WalkRef& ref, TermId start, std::uint32_t max_hops) const;
+  Status relay(const WalkRef& ref, std::uint32_t max_hops, SoFar& so_far) const;
+  Result<std::uint64_t> relay_level(const WalkRef& ref, SoFar& so_far) const;
+  Status hand_over(const WalkRef& ref, const SoFar& so_far) const;
+  Status collect(const WalkRef& ref, BreadthFirst& result) const;
 
   const FleetGraph* where_;
   Scratch<std::uint64_t> marks_;

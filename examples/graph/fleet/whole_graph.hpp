@@ -9,7 +9,7 @@
 
 namespace godwit::graph {
 
-// The nodes keep 8 bytes a vertex while they search. `edges` are those that all rounds looked at.
+// Each node needs 4 bytes for every vertex of the graph while it works. Edges are not counted.
 Result<Components> components_by_travel(const FleetGraph& where, TermId label = kNoTerm);
 // Each edge comes here once.
 Result<Components> components_by_pull(const FleetGraph& where, TermId label = kNoTerm);

@@ -1,5 +1,6 @@
-// Connected components: every vertex tells its neighbours the smallest vertex it knows of, as long
-// as that is news to anybody.
+// Connected components along a tree of the nodes: each one joins what its own edges join, then what
+// those below it found, and passes on one word for each vertex of the graph.
+#include <algorithm>
 #include <vector>
 
 #include "fleet/mobile/local_graph.hpp"
@@ -7,95 +8,69 @@
 namespace godwit::graph {
 namespace {
 
-// A word for each vertex: the round that changed it above, the smallest vertex below.
-using Words = WritableRegion<std::uint64_t>;
+constexpr std::uint32_t kFanOut = 2;
 
-bool lower(const Words& words, const Offer& offer, std::uint32_t round) {
-  const std::atomic_ref<std::uint64_t> word = words.atomic(offer.vertex);
-  std::uint64_t before = word.load(std::memory_order_relaxed);
-  while (offer.smallest < static_cast<TermId>(before)) {
-    const std::uint64_t after = static_cast<std::uint64_t>(round) << 32U | offer.smallest;
-    if (word.compare_exchange_weak(before, after, std::memory_order_relaxed)) return true;
+// Sets of vertices, each known by its smallest. A vertex that no edge has named is in none.
+class JoinedVertices {
+ public:
+  explicit JoinedVertices(std::size_t vertices) : parents_(vertices, kNoTerm) {}
+
+  void join(TermId a, TermId b) {
+    a = root(a);
+    b = root(b);
+    parents_[std::max(a, b)] = std::min(a, b);
   }
-  return false;
-}
+  // What smallest() gave elsewhere.
+  void join_all(std::span<const TermId> smallest) {
+    if (smallest.size() != parents_.size()) {
+      ops::refuse(ops::kInvalidArgument, "components of a graph of %zu vertices, not %zu",
+                  smallest.size(), parents_.size());
+    }
+    for (std::size_t vertex = 0; vertex < smallest.size(); ++vertex) {
+      if (smallest[vertex] <= vertex) join(static_cast<TermId>(vertex), smallest[vertex]);
+    }
+  }
+  // The smallest of its set for every vertex, or kNoTerm. Ends the sets.
+  std::vector<TermId> smallest() && {
+    for (TermId& parent : parents_) {
+      if (parent != kNoTerm) parent = parents_[parent];  // which is smaller, and so final
+    }
+    return std::move(parents_);
+  }
+
+ private:
+  TermId root(TermId vertex) {
+    if (parents_[vertex] == kNoTerm) parents_[vertex] = vertex;
+    while (parents_[vertex] != vertex) {
+      parents_[vertex] = parents_[parents_[vertex]];  // halves the way for those to come
+      vertex = parents_[vertex];
+    }
+    return vertex;
+  }
+  std::vector<TermId> parents_;
+};
 
 }  // namespace
 
-// Every vertex of this node that has an edge is a component of its own, news of round 1.
-void begin_components(Here& here, WalkRef walk) {
-  const Words words = here.writable_region<std::uint64_t>(walk.marks);
-  const LocalEdges out(here, walk.graph.out_ranges, walk.graph.out_edges);
-  const LocalEdges in(here, walk.graph.in_ranges, walk.graph.in_edges);
-  for (std::uint64_t i = 0; i < words.local().size(); ++i) {
+// By the edges of this node's shard and of those below it in the tree. Every edge is one of its
+// subject's, so those out of vertices are all there are.
+std::vector<TermId> components(Here& here, GraphRef graph, TermId label, std::uint32_t shard) {
+  const LocalEdges out(here, graph.out_ranges, graph.out_edges);
+  std::vector<Pending<std::vector<TermId>>> below;
+  for (std::uint32_t i = 1; i <= kFanOut; ++i) {
+    const std::uint64_t child = std::uint64_t{shard} * kFanOut + i;
+    if (child >= out.shards()) break;
+    const auto number = static_cast<std::uint32_t>(child);
+    below.push_back(here.call<components>(out.home(number), graph, label, number));
+  }
+  JoinedVertices joined(out.vertices());
+  for (std::uint64_t i = 0; i < out.own_vertices(); ++i) {
     const TermId vertex = out.own_vertex(i);
-    const bool alone = out.of(vertex, walk.label).empty() && in.of(vertex, walk.label).empty();
-    words.put(vertex, alone ? kNoTerm : std::uint64_t{1} << 32U | vertex);
+    for (const Edge edge : out.of(vertex, label)) joined.join(vertex, target_of(edge));
   }
+  for (Pending<std::vector<TermId>>& part : below) joined.join_all(part.get());
+  return std::move(joined).smallest();
 }
-GODWIT_EXPORT(begin_components);
-
-// Returns how many of the offers were news.
-std::uint64_t take_offers(Here& here, WalkRef walk, std::uint32_t round,
-                          std::span<const Offer> offers) {
-  const Words words = here.writable_region<std::uint64_t>(walk.marks);
-  std::uint64_t news = 0;
-  for (const Offer& offer : offers) {
-    if (words.owns(offer.vertex) && lower(words, offer, round)) ++news;
-  }
-  return news;
-}
-GODWIT_EXPORT(take_offers);
-
-// Passes on what round `round` changed here.
-LevelDone spread_components(Here& here, WalkRef walk, std::uint32_t round) {
-  const Words words = here.writable_region<std::uint64_t>(walk.marks);
-  const std::uint32_t shards = words.map().abi().shards;
-  std::vector<TermId> best(words.size(), kNoTerm);  // offered to each vertex elsewhere
-  LevelDone done;
-  const auto offer = [&](std::span<const Edge> edges, TermId smallest) {
-    done.edges += edges.size();
-    for (const Edge edge : edges) {
-      const TermId target = target_of(edge);
-      if (!words.owns(target)) {
-        best[target] = std::min(best[target], smallest);
-      } else if (lower(words, {target, smallest}, round + 1)) {
-        ++done.found;
-      }
-    }
-  };
-  const LocalEdges out(here, walk.graph.out_ranges, walk.graph.out_edges);
-  const LocalEdges in(here, walk.graph.in_ranges, walk.graph.in_edges);
-  for (std::uint64_t i = 0; i < words.local().size(); ++i) {
-    const TermId vertex = out.own_vertex(i);
-    const std::uint64_t word = words[vertex];
-    if (word >> 32U != round) continue;
-    offer(out.of(vertex, walk.label), static_cast<TermId>(word));
-    offer(in.of(vertex, walk.label), static_cast<TermId>(word));
-  }
-  std::vector<std::vector<Offer>> elsewhere(shards);
-  for (TermId vertex = 0; vertex < best.size(); ++vertex) {
-    if (best[vertex] != kNoTerm) elsewhere[vertex % shards].push_back({vertex, best[vertex]});
-  }
-  std::vector<Pending<std::uint64_t>> calls;
-  for (const std::vector<Offer>& offers : elsewhere) {
-    if (offers.empty()) continue;
-    calls.push_back(
-        here.call<take_offers>(words.owner(offers.front().vertex), walk, round + 1, offers));
-  }
-  for (Pending<std::uint64_t>& call : calls) done.found += call.get();
-  return done;
-}
-GODWIT_EXPORT(spread_components);
-
-// The smallest vertex of its component for each vertex of this node, in the order of offsets.
-std::vector<TermId> components_here(Here& here, WalkRef walk) {
-  std::vector<TermId> found;
-  for (const std::uint64_t word : here.region<std::uint64_t>(walk.marks).local()) {
-    found.push_back(static_cast<TermId>(word));
-  }
-  return found;
-}
-GODWIT_EXPORT(components_here);
+GODWIT_EXPORT(components);
 
 }  // namespace godwit::graph

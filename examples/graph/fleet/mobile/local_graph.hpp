@@ -2,6 +2,7 @@
 #pragma once
 
 #include <godwit/mobile.hpp>
+#include <godwit/mobile/refuse.hpp>
 #include <godwit/mobile/region.hpp>
 #include <godwit/mobile/std.hpp>
 
@@ -24,7 +25,17 @@ class LocalEdges {
   }
 
   [[nodiscard]] bool owns(TermId vertex) const noexcept { return ranges_.owns(vertex); }
+  [[nodiscard]] std::uint32_t shard() const noexcept { return ranges_.shard(); }
+  [[nodiscard]] std::uint32_t shard_of(TermId vertex) const noexcept { return vertex % shards(); }
   [[nodiscard]] Node owner(TermId vertex) const noexcept { return ranges_.owner(vertex); }
+  // Throws if the shard has none any more.
+  [[nodiscard]] Node home(std::uint32_t shard) const {
+    const Node node = ranges_.home(shard);
+    if (!node) {
+      ops::refuse(ops::kNodeLost, "shard %u of the graph is lost; load the graph again", shard);
+    }
+    return node;
+  }
   [[nodiscard]] std::uint32_t shards() const noexcept { return ranges_.map().abi().shards; }
   [[nodiscard]] std::uint64_t vertices() const noexcept { return ranges_.size(); }
   [[nodiscard]] std::uint64_t own_vertices() const noexcept { return ranges_.local().size(); }

@@ -1,11 +1,14 @@
-// A breadth-first walk whose frontier never leaves the nodes: each one expands its own part of a
-// level, and tells the owners of what it met.
+// A breadth-first walk level by level: each node expands its own part of a level, and tells whoever
+// asked, or else the owners, what it met.
 #include <vector>
 
 #include "fleet/mobile/local_graph.hpp"
 
 namespace godwit::graph {
 namespace {
+
+// Vertices that are marked on the polling thread, where others wait: about 50 us.
+constexpr std::size_t kLightVisit = 8192;
 
 constexpr std::uint64_t mark_of(const WalkRef& walk, std::uint32_t distance) {
   return static_cast<std::uint64_t>(walk.run) << 32U | distance;
@@ -26,9 +29,46 @@ bool reach(const WritableRegion<std::uint64_t>& marks, const WalkRef& walk, Term
 
 }  // namespace
 
-// Reaches vertices of this node; returns how many of them are new.
-std::uint64_t visit(Here& here, WalkRef walk, std::uint32_t distance,
-                    std::span<const TermId> vertices) {
+// The neighbours of vertices of this node, each once, behind how many edges lead to them (its lower
+// half, then its upper).
+std::vector<TermId> expand(Here& here, WalkRef walk, std::span<const TermId> vertices) {
+  const LocalEdges out(here, walk.graph.out_ranges, walk.graph.out_edges);
+  const LocalEdges in(here, walk.graph.in_ranges, walk.graph.in_edges);
+  std::vector<bool> met(out.vertices());
+  std::vector<TermId> found(kExpandedHead);
+  std::uint64_t edges = 0;
+  const auto follow = [&](std::span<const Edge> followed) {
+    edges += followed.size();
+    for (const Edge edge : followed) {
+      const TermId target = target_of(edge);
+      if (met[target]) continue;
+      met[target] = true;
+      found.push_back(target);
+    }
+  };
+  for (const TermId vertex : vertices) {
+    if (!out.owns(vertex)) continue;
+    if (walk.follow_out != 0) follow(out.of(vertex, walk.label));
+    if (walk.follow_in != 0) follow(in.of(vertex, walk.label));
+  }
+  found[0] = static_cast<TermId>(edges);
+  found[1] = static_cast<TermId>(edges >> 32U);
+  return found;
+}
+GODWIT_EXPORT(expand);
+
+// Marks vertices of this node that the walk has reached already.
+void seed(Here& here, WalkRef walk, std::span<const Reached> known) {
+  const auto marks = here.writable_region<std::uint64_t>(walk.marks);
+  for (const Reached& one : known) {
+    if (marks.owns(one.vertex)) reach(marks, walk, one.vertex, one.distance);
+  }
+}
+GODWIT_EXPORT(seed);
+
+// Reaches vertices of this node, on a worker; returns how many of them are new.
+std::uint64_t visit_many(Here& here, WalkRef walk, std::uint32_t distance,
+                         std::span<const TermId> vertices) {
   const auto marks = here.writable_region<std::uint64_t>(walk.marks);
   std::uint64_t found = 0;
   for (const TermId vertex : vertices) {
@@ -36,7 +76,14 @@ std::uint64_t visit(Here& here, WalkRef walk, std::uint32_t distance,
   }
   return found;
 }
-GODWIT_EXPORT(visit);
+GODWIT_EXPORT(visit_many);
+
+// The same for at most kLightVisit vertices.
+std::uint64_t visit(Here& here, WalkRef walk, std::uint32_t distance,
+                    std::span<const TermId> vertices) {
+  return visit_many(here, walk, distance, vertices);
+}
+GODWIT_EXPORT(visit, inline_);
 
 // Follows the edges of this node's vertices at that distance.
 LevelDone advance(Here& here, WalkRef walk, std::uint32_t distance) {
@@ -69,12 +116,27 @@ LevelDone advance(Here& here, WalkRef walk, std::uint32_t distance) {
   std::vector<Pending<std::uint64_t>> calls;
   for (const std::vector<TermId>& vertices : elsewhere) {
     if (vertices.empty()) continue;
-    calls.push_back(here.call<visit>(marks.owner(vertices.front()), walk, distance + 1, vertices));
+    const Node owner = out.home(vertices.front() % shards);
+    calls.push_back(vertices.size() <= kLightVisit
+                        ? here.call<visit>(owner, walk, distance + 1, vertices)
+                        : here.call<visit_many>(owner, walk, distance + 1, vertices));
   }
   for (Pending<std::uint64_t>& call : calls) done.found += call.get();
   return done;
 }
 GODWIT_EXPORT(advance);
+
+// How far the walk found this node's vertices, in the order of offsets: the distance and 1 more, or
+// 0. For walks of at most kMaxByteLevels levels.
+std::vector<std::uint8_t> distances_here(Here& here, WalkRef walk) {
+  const auto mine = here.region<std::uint64_t>(walk.marks).local();
+  std::vector<std::uint8_t> found(mine.size());
+  for (std::size_t i = 0; i < mine.size(); ++i) {
+    if (mine[i] >> 32U == walk.run) found[i] = static_cast<std::uint8_t>(mine[i] + 1);
+  }
+  return found;
+}
+GODWIT_EXPORT(distances_here);
 
 // What the walk reached on this node.
 std::vector<Reached> reached(Here& here, WalkRef walk) {

@@ -1,12 +1,13 @@
-#include "cli/command.hpp"
+#include "command_line/command_text.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
 
-namespace godwit::graph::cli {
+namespace godwit::cli {
 namespace {
 
 // Usage lines are written by hand: they say what goes together, which options alone do not.
@@ -19,13 +20,18 @@ class HelpFormatter final : public CLI::Formatter {
   std::string usage_;
 };
 
+// The names from the program's down to the command's own.
+std::string path_of(const CLI::App& command) {
+  const CLI::App* parent = command.get_parent();
+  return parent == nullptr ? command.get_name() : path_of(*parent) + " " + command.get_name();
+}
+
 }  // namespace
 
 CLI::App& add_command(CLI::App& parent, const CommandText& text) {
   CLI::App& command = *parent.add_subcommand(std::string(text.name), std::string(text.summary));
-  const std::string path = parent.get_parent() == nullptr ? "graph" : "graph " + parent.get_name();
-  command.formatter(std::make_shared<HelpFormatter>(
-      fmt::format("Usage: {} {} {}\n", path, text.name, text.usage)));
+  command.formatter(
+      std::make_shared<HelpFormatter>(fmt::format("Usage: {} {}\n", path_of(command), text.usage)));
   std::string footer(text.details);
   footer += text.details.empty() ? "Examples:" : "\n\nExamples:";
   for (std::string_view rest = text.examples; !rest.empty();) {
@@ -37,8 +43,8 @@ CLI::App& add_command(CLI::App& parent, const CommandText& text) {
   return command;
 }
 
-void add_json_flag(CLI::App& command, Invocation& invocation) {
-  command.add_flag("--json", invocation.json, "Say it in JSON, for programs");
+void add_json_flag(CLI::App& command, bool& json) {
+  command.add_flag("--json", json, "Say it in JSON, for programs");
 }
 
-}  // namespace godwit::graph::cli
+}  // namespace godwit::cli

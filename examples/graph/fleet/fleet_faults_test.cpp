@@ -1,0 +1,168 @@
+// A node that is killed while it is asked: the answer ends soon, and says that the node is lost.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "base/fail.hpp"
+#include "fleet/fleet_for_test.hpp"
+#include "fleet/query.hpp"
+#include "fleet/walks.hpp"
+#include "fleet/whole_graph.hpp"
+#include "query/named_queries.hpp"
+#include "query/parser.hpp"
+
+namespace godwit::graph {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr auto kPatience = std::chrono::seconds(30);
+// Far below the deadline of a call: the end is noticed, not waited for.
+constexpr auto kSoon = std::chrono::seconds(10);
+
+// Asks something again and again; false is a wrong answer.
+using Ask = std::function<Result<bool>()>;
+
+class KilledNode : public testing::TestWithParam<LocalTransport> {
+ protected:
+  // Kills a node once the first answer is there, while others are under way.
+  void expect_loss_is_told(const Ask& ask) {
+    std::atomic<bool> answered{false};
+    std::optional<Error> end;
+    std::jthread asker([&] {
+      const auto give_up = steady_clock::now() + kPatience;
+      while (!end && steady_clock::now() < give_up) {
+        const Result<bool> right = ask();
+        if (!right) end = right.error();
+        if (right && !*right) end = Error{ErrorCode::internal, "a wrong answer"};
+        answered = true;
+        answered.notify_all();
+      }
+    });
+    answered.wait(false);  // every ask ends
+    ASSERT_TRUE(fleet_.kill(fleet_.find("n2").value()));
+    const auto killed = steady_clock::now();
+    asker.join();
+    EXPECT_LT(steady_clock::now() - killed, kSoon);
+    ASSERT_TRUE(end) << "nobody noticed";
+    EXPECT_EQ(end->code, ErrorCode::node_lost) << end->message;
+    EXPECT_TRUE(end->message.find("lost") != std::string::npos ||
+                end->message.find("n2") != std::string::npos)
+        << end->message;
+  }
+
+  using QueryBy = Result<Table>(const FleetGraph&, const Graph&, const Query&, const Plan&,
+                                const EvaluateOptions&);
+  void expect_query_ends(QueryBy& query_by) {
+    const Graph graph = universities(1);
+    const FleetGraph where = good(FleetGraph::load(fleet_, code(), graph));
+    const Query query = good(parse_query(find_named_query("q9")->text));
+    const Plan plan = make_plan(graph, query);
+    Table expected = good(evaluate(graph, query, plan)).table;
+    expected.sort();
+    expect_loss_is_told([&]() -> Result<bool> {
+      GODWIT_TRY(Table found, query_by(where, graph, query, plan, {}));
+      found.sort();
+      return found == expected;
+    });
+  }
+
+  using WalkBy = std::function<Result<BreadthFirst>(TermId, const Walk&)>;
+  void expect_search_ends(const Graph& graph, const WalkBy& walk_by) {
+    const Walk walk{kNoTerm, Direction::both};
+    const TermId start = target_of(graph.out().edges[0]);
+    const BreadthFirst expected = breadth_first(graph, start, walk);
+    expect_loss_is_told([&]() -> Result<bool> {
+      GODWIT_TRY(const BreadthFirst found, walk_by(start, walk));
+      return found.distances == expected.distances;
+    });
+  }
+
+  using ComponentsBy = Result<Components>(const FleetGraph&, TermId);
+  void expect_components_end(ComponentsBy& components_by) {
+    const Graph graph = rmat(12);
+    const FleetGraph where = good(FleetGraph::load(fleet_, code(), graph));
+    const Components expected = connected_components(graph);
+    expect_loss_is_told([&]() -> Result<bool> {
+      GODWIT_TRY(const Components found, components_by(where, kNoTerm));
+      return found.smallest == expected.smallest;
+    });
+  }
+
+  using RankBy = Result<PageRank>(const FleetGraph&, const PageRankOptions&);
+  void expect_ranking_ends(RankBy& rank_by) {
+    const Graph graph = rmat(12);
+    const FleetGraph where = good(FleetGraph::load(fleet_, code(), graph));
+    const PageRankOptions options{.max_iterations = 5};
+    const PageRank expected = page_rank(graph, options);
+    expect_loss_is_told([&]() -> Result<bool> {
+      GODWIT_TRY(const PageRank found, rank_by(where, options));
+      return found.iterations == expected.iterations;
+    });
+  }
+
+  Fleet fleet_ = good(Fleet::local(4, {.transport = GetParam()}));
+};
+
+TEST_P(KilledNode, EndsAQueryThatTravels) {
+  expect_query_ends(query_by_travel);
+}
+TEST_P(KilledNode, EndsAQueryThatPulls) {
+  expect_query_ends(query_by_pull);
+}
+TEST_P(KilledNode, EndsASearchThatTravels) {
+  const Graph graph = rmat(12);
+  const FleetGraph where = good(FleetGraph::load(fleet_, code(), graph));
+  Walker walker = good(Walker::create(where));
+  expect_search_ends(
+      graph, [&](TermId start, const Walk& walk) { return walker.breadth_first(start, walk); });
+}
+TEST_P(KilledNode, EndsASearchThatPulls) {
+  const Graph graph = rmat(12);
+  const FleetGraph where = good(FleetGraph::load(fleet_, code(), graph));
+  expect_search_ends(graph, [&](TermId start, const Walk& walk) {
+    return breadth_first_by_pull(where, start, walk);
+  });
+}
+TEST_P(KilledNode, EndsComponentsThatTravel) {
+  expect_components_end(components_by_travel);
+}
+TEST_P(KilledNode, EndsComponentsThatPull) {
+  expect_components_end(components_by_pull);
+}
+TEST_P(KilledNode, EndsARankingThatTravels) {
+  expect_ranking_ends(page_rank_by_travel);
+}
+TEST_P(KilledNode, EndsARankingThatPulls) {
+  expect_ranking_ends(page_rank_by_pull);
+}
+
+// A search small enough for one call that goes from node to node.
+TEST_P(KilledNode, EndsACallOnItsWay) {
+  const Graph graph = universities(1);
+  const FleetGraph where = good(FleetGraph::load(fleet_, code(), graph));
+  Walker walker = good(Walker::create(where));
+  // Of the vertices with the most edges, which lead to every node.
+  TermId start = 0;
+  for (TermId vertex = 0; vertex < graph.terms(); ++vertex) {
+    if (graph.out().edges_of(vertex).size() > graph.out().edges_of(start).size()) start = vertex;
+  }
+  const Walk walk{kNoTerm, Direction::out};
+  const BreadthFirst expected = breadth_first(graph, start, walk, 2);
+  expect_loss_is_told([&]() -> Result<bool> {
+    GODWIT_TRY(const BreadthFirst found, walker.breadth_first(start, walk, 2));
+    return found.distances == expected.distances;
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Over, KilledNode,
+                         testing::Values(LocalTransport::shm, LocalTransport::tcp), transport_name);
+
+}  // namespace
+}  // namespace godwit::graph
