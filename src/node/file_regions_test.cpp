@@ -157,6 +157,19 @@ TEST_P(FileRegions, NeedAFolderThatTheNodesCanUse) {
   ASSERT_FALSE(unset);
   EXPECT_EQ(unset.error().code, ErrorCode::invalid_argument);
   EXPECT_THAT(unset.error().message, HasSubstr("set region_dir"));
+  std::filesystem::create_directory(file("gone"));
+  Fleet gone =
+      local(1, {.transport = GetParam(), .node_arguments = {"--region-dir=" + file("gone")}});
+  std::filesystem::remove(file("gone"));
+  const auto missing = create(gone);
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, ErrorCode::io);
+  EXPECT_THAT(missing.error().message,
+              AllOf(HasSubstr("on node n0"), HasSubstr("gone/words.0"), HasSubstr("region_dir")));
+  std::filesystem::create_directories(file("gone/words.0"));
+  EXPECT_EQ(create(gone).error().code, ErrorCode::io) << "a folder in the file's place";
+  std::filesystem::remove(file("gone/words.0"));
+  EXPECT_TRUE(create(gone)) << "and now it can be made";
 }
 
 INSTANTIATE_TEST_SUITE_P(Over, FileRegions,
