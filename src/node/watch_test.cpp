@@ -137,11 +137,31 @@ TEST_P(Watch, TheLimitIsKeptAndWhatEndsMakesRoom) {
   expect_refused(full, ErrorCode::resource_exhausted, "watch of element 1 of region 'words'");
   EXPECT_TRUE(ops::watch(words_, {.index = 1, .last_seen = 9}, react_inline_).get())
       << "what need not wait needs no room";
+  const auto watching = [&] {
+    return status_of(fleet_, fleet_.find("n0").value())["calls"]["watching"].count();
+  };
+  EXPECT_EQ(watching(), kLimit);
   watches.resize(kLimit - 10);
   EXPECT_TRUE(eventually([&] {
     auto again = ops::watch(words_, {.index = 2}, react_inline_);
     return !again.wait_for(std::chrono::milliseconds(20));
   }));
+  watches.clear();
+  auto never = ops::watch(words_, {.index = 4'000}, react_inline_);  // at another node
+  EXPECT_TRUE(eventually([&] {
+    EXPECT_FALSE(never.wait_for(std::chrono::milliseconds(100)));  // a status has its rate
+    return watching() == 0;
+  }));
+}
+
+TEST_P(Watch, ArgumentsThatMayLieThereForLongHaveALimit) {
+  using Bytes = std::span<const std::byte>;
+  const auto react = mobile<std::uint64_t(ops::Element, std::uint64_t, Bytes)>("react_bytes");
+  const std::vector<std::byte> fits(16'000);
+  const std::vector<std::byte> too_many(17'000);
+  EXPECT_EQ(value_of(ops::watch(words_, {.index = 1, .last_seen = 1}, react, fits).get()), 16'000U);
+  expect_refused(failure_of(ops::watch(words_, {.index = 1}, react, too_many).get()),
+                 ErrorCode::too_large, "watch of element 1 of region 'words'");
 }
 
 TEST_P(Watch, AKilledNodeEndsItsWatchesAndNoOthers) {

@@ -136,9 +136,8 @@ void multicast(const Here& here, const RegionView<T>& region, std::uint64_t offs
     fail_as(subject, GODWIT_ENDED_REJECTED, kInvalidArgument, false, "a shard has fewer elements");
   }
   const TreePart whole{region.id(), 0, kTreeFanOut};
-  auto call = here.call(operation<Function>(here, "multicast"),
-                        home_of("multicast", region, region.map().index_at({0, 0})), whole, offset,
-                        std::as_bytes(values));
+  auto call = here.call(operation<Function>(here, "multicast"), home_of_shard(subject, region, 0),
+                        whole, offset, std::as_bytes(values));
   const CallOutcome<Missing> outcome = call.outcome();
   if (!outcome) {
     fail_as(subject, outcome.ending, outcome.reason, outcome.may_have_started, outcome.message);

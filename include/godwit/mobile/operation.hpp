@@ -68,6 +68,15 @@ template <class T>
   fail_as(subject, GODWIT_ENDED_REJECTED, kInvalidArgument, false, why);
 }
 
+// The home of a shard that exists. Throws CallFailed: node_lost if it is lost.
+template <class T>
+[[nodiscard]] Node home_of_shard(const Subject& subject, const RegionView<T>& region,
+                                 std::uint32_t shard) {
+  const Node home = region.home(shard);
+  if (home) return home;
+  fail_as(subject, GODWIT_ENDED_NODE_LOST, kNodeLost, false, "its shard was lost with its node");
+}
+
 // An operation under way. Destroying it cancels it, if it has not ended. Use it from one thread at
 // a time, and not after the exported function returned. Raw is what the operation answers.
 template <class R, class Raw = R>

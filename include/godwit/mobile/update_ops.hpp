@@ -155,10 +155,10 @@ class LogView {
              static_cast<int>(records_.name().size()), records_.name().data(),
              records_.map().shards());
     }
-    const std::uint64_t first = records_.map().index_at({shard, 0});
-    return {here.call(operation<Function>(here, "append"), home_of("append", records_, first),
+    const Subject subject = subject_of("append", records_, records_.map().index_at({shard, 0}));
+    return {here.call(operation<Function>(here, "append"), home_of_shard(subject, records_, shard),
                       records_.id(), counts_.id(), shard, std::as_bytes(values)),
-            subject_of("append", records_, first), &raw::read_as_is<std::uint64_t>};
+            subject, &raw::read_as_is<std::uint64_t>};
   }
   Operation<std::uint64_t> append(const Here& here, std::uint32_t shard, const T& value) const {
     return append(here, shard, std::span(&value, 1));

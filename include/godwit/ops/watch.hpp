@@ -25,7 +25,8 @@ namespace godwit::ops {
 // only memory of the home: beyond 16,384 at a node it is rejected(resource_exhausted). A function
 // that writes through the home is noticed when it returns, and whatever else within 10 ms; what was
 // changed back by then is not. Dropping the future ends it, and so do its deadline, the region's
-// end (not_found) and the node's (node_lost); all of them name the element and the region.
+// end (not_found) and the node's (node_lost); all of them name the element and the region. The
+// arguments have 16 KiB at most (too_large).
 // Spans and string views among the arguments are borrowed until it has ended.
 template <class T, class R, class... Params>
 Future<R> watch(const Region<T>& region, const std::type_identity_t<Change<T>>& change,

@@ -146,6 +146,11 @@ std::int32_t react_small(Here&, ops::Element, std::int8_t value) {
 }
 GODWIT_EXPORT(react_small);
 
+std::uint64_t react_bytes(Here&, ops::Element, std::uint64_t, std::span<const std::byte> bytes) {
+  return bytes.size();
+}
+GODWIT_EXPORT(react_bytes, inline_);
+
 std::uint64_t watch_from(Here& here, std::string_view name, std::uint64_t index,
                          std::uint64_t last_seen, std::uint64_t factor) {
   const auto words = here.region<std::uint64_t>(name);
