@@ -123,6 +123,13 @@ TEST_P(KilledNode, EndsASearchThatTravels) {
   expect_search_ends(
       graph, [&](TermId start, const Walk& walk) { return walker.breadth_first(start, walk); });
 }
+TEST_P(KilledNode, EndsASearchThatGoesFromNodeToNode) {
+  const Graph graph = rmat(12);
+  const FleetGraph where = good(FleetGraph::load(fleet_, code(), graph));
+  Walker walker = good(Walker::create(where, 0));
+  expect_search_ends(
+      graph, [&](TermId start, const Walk& walk) { return walker.breadth_first(start, walk); });
+}
 TEST_P(KilledNode, EndsASearchThatPulls) {
   const Graph graph = rmat(12);
   const FleetGraph where = good(FleetGraph::load(fleet_, code(), graph));

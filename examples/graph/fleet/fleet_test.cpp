@@ -39,12 +39,14 @@ class FleetGraphs : public testing::TestWithParam<LocalTransport> {
     FleetGraph where = good(FleetGraph::load(fleet_, code(), graph));
     {
       Walker walker = good(Walker::create(where));
+      Walker from_node_to_node = good(Walker::create(where, 0));
       for (const Walk& walk : walks) {
         const TermId start = target_of(graph.out().edges[graph.triples() / 2]);
         const BreadthFirst expected = breadth_first(graph, start, walk, max_hops);
         const Neighbourhood near = k_hop(graph, start, walk, max_hops);
         for (const BreadthFirst& found :
              {good(walker.breadth_first(start, walk, max_hops)),
+              good(from_node_to_node.breadth_first(start, walk, max_hops)),
               good(breadth_first_by_pull(where, start, walk, max_hops))}) {
           EXPECT_EQ(found.distances, expected.distances);
           EXPECT_EQ(found.levels, expected.levels);
@@ -140,6 +142,10 @@ TEST_P(FleetGraphs, WalkUniversitiesAnyNumberOfHopsLikeTheReference) {
   for (const std::uint32_t hops : {1U, 2U, 3U, kUnreached}) expect_walks(graph, kWalks, hops);
 }
 
+TEST_P(FleetGraphs, FindComponentsAndRanksOfUniversitiesLikeTheReference) {
+  expect_whole(universities(1), kNoTerm);
+}
+
 TEST_P(FleetGraphs, FollowAPathOfManyLevels) {
   std::string text;
   for (int i = 0; i < 600; ++i) text += fmt::format("<x:{}> <x:next> <x:{}> .\n", i, i + 1);
@@ -148,7 +154,7 @@ TEST_P(FleetGraphs, FollowAPathOfManyLevels) {
   const Graph graph = graph_from(text);
   FleetGraph where = good(FleetGraph::load(fleet_, code(), graph));
   {
-    Walker walker = good(Walker::create(where));
+    Walker walker = good(Walker::create(where, 0));
     const TermId start = graph.dictionary().find("<x:0>").value();
     const Walk walk{kNoTerm, Direction::out};
     for (const std::uint32_t hops : {100U, 600U, kUnreached}) {
@@ -179,6 +185,9 @@ TEST_P(FleetGraphs, AnswerQueriesThatOutgrowThePollingThread) {
 
 TEST_P(FleetGraphs, LongAnswersForTenUniversitiesAreTheReferences) {
   expect_named_queries(10);
+  const Graph graph = universities(10);
+  for (const std::uint32_t hops : {2U, kUnreached}) expect_walks(graph, kWalks, hops);
+  expect_whole(graph, kNoTerm);
 }
 
 TEST_P(FleetGraphs, LongSearchOfALargeRmatGraphIsTheReferences) {

@@ -12,9 +12,6 @@ namespace {
 
 // Vertices whose edges are pulled at a time.
 constexpr std::size_t kPullVertices = 65'536;
-// Vertices of a level whose neighbours come by here: two messages a node, where neighbours that go
-// from node to node take as many for each pair of nodes.
-constexpr std::size_t kRelayed = 20'000;
 
 constexpr std::string_view kWhat = "the walk";
 
@@ -37,10 +34,10 @@ void set_distances(BreadthFirst& walk, std::span<const TermId> vertices) {
 
 }  // namespace
 
-Result<Walker> Walker::create(const FleetGraph& where) {
+Result<Walker> Walker::create(const FleetGraph& where, std::uint64_t max_relayed) {
   GODWIT_TRY(auto marks,
              Scratch<std::uint64_t>::create(where, "marks", where.vertices(), Sharding::cyclic()));
-  return Walker(where, std::move(marks));
+  return Walker(where, std::move(marks), max_relayed);
 }
 
 Result<BreadthFirst> Walker::breadth_first(TermId start, const Walk& walk, std::uint32_t max_hops) {
@@ -109,7 +106,7 @@ Result<Walker::SoFar> Walker::wander(const WalkRef& ref, TermId start,
 
 Status Walker::relay(const WalkRef& ref, std::uint32_t max_hops, SoFar& so_far) const {
   std::vector<std::uint64_t>& levels = so_far.walk.levels;
-  while (!so_far.is_over && levels.back() <= kRelayed) {
+  while (!so_far.is_over && levels.back() * where_->nodes().size() <= max_relayed_) {
     GODWIT_TRY(const std::uint64_t found, relay_level(ref, so_far));
     if (found > 0) levels.push_back(found);
     so_far.is_over = found == 0 || levels.size() > max_hops;

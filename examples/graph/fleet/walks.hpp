@@ -18,13 +18,16 @@ namespace godwit::graph {
 // been reached. The graph outlives it. One thread, one walk at a time.
 class Walker {
  public:
-  static Result<Walker> create(const FleetGraph& where);
+  // Neighbours come by the client as long as a level has no more than `max_relayed` vertices, each
+  // counted once for each node, as each node may name it: two messages a node, where neighbours
+  // that go from node to node take as many for each pair of them.
+  static Result<Walker> create(const FleetGraph& where, std::uint64_t max_relayed = 2'000'000);
   Result<BreadthFirst> breadth_first(TermId start, const Walk& walk,
                                      std::uint32_t max_hops = kUnreached);
 
  private:
-  Walker(const FleetGraph& where, Scratch<std::uint64_t> marks)
-      : where_(&where), marks_(std::move(marks)) {}
+  Walker(const FleetGraph& where, Scratch<std::uint64_t> marks, std::uint64_t max_relayed)
+      : where_(&where), marks_(std::move(marks)), max_relayed_(max_relayed) {}
   struct SoFar {
     BreadthFirst walk;
     std::vector<TermId> vertices;  // level by level
@@ -38,6 +41,7 @@ class Walker {
 
   const FleetGraph* where_;
   Scratch<std::uint64_t> marks_;
+  std::uint64_t max_relayed_;
   std::uint32_t run_ = 0;
 };
 
