@@ -22,7 +22,7 @@ namespace godwit::ops {
 // Runs `function` at the element's home once the element is no longer `last_seen`, at once if it is
 // not now, with the element as it was found and `args`; the future has what it returned. Elements
 // of 1, 2, 4 or 8 bytes. A watch takes neither a worker nor a credit of the link while it waits,
-// only memory of the home: beyond 16,384 at a node it is rejected(resource_exhausted). A function
+// only memory of the home: beyond 4,096 at a node it is rejected(resource_exhausted). A function
 // that writes through the home is noticed when it returns, and whatever else within 10 ms; what was
 // changed back by then is not. Dropping the future ends it, and so do its deadline, the region's
 // end (not_found) and the node's (node_lost); all of them name the element and the region. The
