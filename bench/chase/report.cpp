@@ -42,7 +42,9 @@ Verdict verdict_of(const Line& line) {
   if (point.transport == LocalTransport::tcp && point.nodes == 4 && point.depth == 64) {
     if (point.in_flight == 1) wanted = 1.7;
     if (point.in_flight == 64) wanted = 10;
-    reached = line.speedup(Column::godwit, Column::get);
+    // Whoever has that many to follow asks for all of them at once.
+    reached = std::max(line.speedup(Column::godwit, Column::get),
+                       line.speedup(Column::many, Column::get));
   } else if (line[Column::mapped]) {
     wanted = 0.8;
     reached = line.speedup(Column::mapped, Column::own);

@@ -24,6 +24,14 @@ TEST(ChaseReport, HoldsTheGoalAgainstGetPerStep) {
   EXPECT_THAT(to_text(std::vector{line_of(point, 100, 169)}), HasSubstr(">= 1.7x |  no |"));
 }
 
+TEST(ChaseReport, HoldsTheGoalOfManyInFlightAgainstTheBetterOfBothWays) {
+  const Point point{.nodes = 4, .depth = 64, .in_flight = 64};
+  Line line = line_of(point, 100, 950);
+  EXPECT_THAT(to_text(std::vector{line}), HasSubstr(">= 10.0x |  no |"));
+  line.samples[static_cast<std::size_t>(Column::many)] = floors::Sample{.rate_per_s = 1500};
+  EXPECT_THAT(to_text(std::vector{line}), HasSubstr(">= 10.0x | yes |"));
+}
+
 TEST(ChaseReport, ShowsManyInOneCallBesideOneEach) {
   Line line = line_of({.depth = 100, .in_flight = 64}, 1000, 10'000);
   line.samples[static_cast<std::size_t>(Column::many)] = floors::Sample{.rate_per_s = 40'000};
