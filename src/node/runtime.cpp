@@ -314,8 +314,10 @@ void Runtime::on_other(NodeId from, const wire::Header& header, Bytes body) {
 }
 
 void Runtime::on_overrun(const code::Bundle& bundle, std::uint32_t function, Duration took) {
+  if (!overruns_.is_news(bundle.id(), function, took)) return;
   log_.warn(
-      "inline function {} of '{}' kept the polling thread for {} us; export it without inline_",
+      "inline function {} of '{}' kept the polling thread for {} us; export it without inline_, if "
+      "the machine was not busy with something else",
       bundle.functions()[function].name, bundle.name(), took.count() / 1000);
 }
 

@@ -19,6 +19,7 @@
 #include "code/store/store.hpp"
 #include "fabric/reactor.hpp"
 #include "fleet/embedded_directory.hpp"
+#include "node/overrun_log.hpp"
 #include "node/status_queries.hpp"
 #include "region/service.hpp"
 #include "region/store.hpp"
@@ -146,6 +147,7 @@ class Runtime final : private call::Dialer, private call::EngineObserver, privat
   std::unique_ptr<fleet::EmbeddedDirectory> directory_;
   std::unique_ptr<call::Caller> caller_;
   std::unique_ptr<StatusQueries> status_queries_;
+  OverrunLog overruns_;
   std::unique_ptr<region::RegionService> region_service_;
   call::Port* shm_port_ = nullptr;
   call::Port* ucx_port_ = nullptr;
