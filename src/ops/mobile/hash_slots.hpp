@@ -24,9 +24,9 @@ struct SeenSlot {
   for (std::uint32_t looks = 0; looks < kMaxLooks; ++looks) {
     seen.version = __atomic_load_n(&slot.version, __ATOMIC_ACQUIRE);
     if (seen.version % 2 != 0) continue;
-    seen.key = __atomic_load_n(&slot.key, __ATOMIC_RELAXED);
-    seen.value = __atomic_load_n(&slot.value, __ATOMIC_RELAXED);
-    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    // Both before the second look at the version.
+    seen.key = __atomic_load_n(&slot.key, __ATOMIC_ACQUIRE);
+    seen.value = __atomic_load_n(&slot.value, __ATOMIC_ACQUIRE);
     if (__atomic_load_n(&slot.version, __ATOMIC_RELAXED) == seen.version) return true;
   }
   return false;
