@@ -30,7 +30,8 @@ target_compile_options(godwit_options INTERFACE
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC 12 sees dangling and uninitialised memory in inlined library code that is not there.
   target_compile_options(godwit_options INTERFACE
-    -Wno-maybe-uninitialized -Wno-restrict -Wno-stringop-overflow -Wno-array-bounds)
+    -Wno-maybe-uninitialized -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread
+    -Wno-array-bounds)
 endif()
 if(GODWIT_SANITIZE)
   target_compile_options(godwit_options INTERFACE
