@@ -1,9 +1,10 @@
 # With GODWIT_PRECOMPILE the headers that most sources include are compiled once: a whole build takes a
-# third less. Off by default, because compilers then find what a source forgot to include, and ccache
-# keeps nothing. For GCC: it passes over a precompiled header that does not fit a target's options.
-option(GODWIT_PRECOMPILE "Precompile what most sources include, for whole builds without ccache" OFF)
+# third less. `./dev` asks for it; for others it is off, because compilers then find what a source forgot
+# to include (clang's presets keep us honest), and because ccache needs to be told (see ./dev). For GCC: it
+# passes over a precompiled header that does not fit a target's options.
+option(GODWIT_PRECOMPILE "Precompile what most sources include" OFF)
 if(NOT GODWIT_PRECOMPILE OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  function(godwit_precompile target)
+  function(godwit_precompile)
   endfunction()
   return()
 endif()
@@ -11,28 +12,39 @@ endif()
 set(common_headers <algorithm> <array> <atomic> <chrono> <cstddef> <cstdint> <cstring> <filesystem>
   <functional> <map> <memory> <mutex> <optional> <span> <string> <string_view> <thread>
   <unordered_map> <utility> <vector> <fmt/format.h> <tl/expected.hpp>)
-file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/precompiled/layer.cpp CONTENT "")
-file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/precompiled/test.cpp
-  CONTENT "int main() { return 0; }\n")
 
-# One for libraries and one for programs: they differ in how their code may be placed.
-add_library(precompiled_layer STATIC ${CMAKE_BINARY_DIR}/generated/precompiled/layer.cpp)
-target_link_libraries(precompiled_layer PRIVATE godwit_options fmt::fmt tl::expected)
-target_precompile_headers(precompiled_layer PRIVATE ${common_headers})
+# precompile(NAME LIBRARY|PROGRAM HEADERS... LINK...): libraries and programs differ in how their code may be
+# placed, so each kind has its own.
+function(precompile name kind)
+  cmake_parse_arguments(PARSE_ARGV 2 THIS "" "" "HEADERS;LINK")
+  set(source ${CMAKE_BINARY_DIR}/generated/precompiled/${name}.cpp)
+  if(kind STREQUAL "LIBRARY")
+    file(CONFIGURE OUTPUT ${source} CONTENT "")
+    add_library(precompiled_${name} STATIC ${source})
+  else()
+    file(CONFIGURE OUTPUT ${source} CONTENT "int main() { return 0; }\n")
+    add_executable(precompiled_${name} ${source})
+  endif()
+  target_link_libraries(precompiled_${name} PRIVATE godwit_options fmt::fmt tl::expected ${THIS_LINK})
+  target_compile_options(precompiled_${name} PRIVATE -fpch-preprocess)
+  target_precompile_headers(precompiled_${name} PRIVATE ${common_headers} ${THIS_HEADERS})
+endfunction()
+
+precompile(layer LIBRARY)
+precompile(commands_library LIBRARY HEADERS <CLI/CLI.hpp> LINK CLI11::CLI11)
+precompile(commands PROGRAM HEADERS <CLI/CLI.hpp> LINK CLI11::CLI11)
 if(GODWIT_BUILD_TESTS)
   find_package(GTest REQUIRED)
-  add_executable(precompiled_test ${CMAKE_BINARY_DIR}/generated/precompiled/test.cpp)
-  target_link_libraries(precompiled_test PRIVATE godwit_options fmt::fmt tl::expected GTest::gmock)
-  target_precompile_headers(precompiled_test PRIVATE ${common_headers} <gmock/gmock.h>
-    <gtest/gtest.h>)
+  precompile(test PROGRAM HEADERS <gmock/gmock.h> <gtest/gtest.h> LINK GTest::gmock)
 endif()
 
-# godwit_precompile(TARGET): lets a layer or a test use them.
-function(godwit_precompile target)
+# godwit_precompile(TARGET layer|test|commands): lets it use them. `commands` are targets most of whose
+# sources read command lines.
+function(godwit_precompile target which)
   get_target_property(type ${target} TYPE)
-  if(type STREQUAL "EXECUTABLE")
-    target_precompile_headers(${target} REUSE_FROM precompiled_test)
-  else()
-    target_precompile_headers(${target} REUSE_FROM precompiled_layer)
+  if(which STREQUAL "commands" AND NOT type STREQUAL "EXECUTABLE")
+    set(which commands_library)
   endif()
+  target_compile_options(${target} PRIVATE -fpch-preprocess)  # for ccache
+  target_precompile_headers(${target} REUSE_FROM precompiled_${which})
 endfunction()

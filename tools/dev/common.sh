@@ -62,8 +62,10 @@ without_randomisation() {
   if [[ $1 == tsan ]] && setarch -R true 2>/dev/null; then echo "setarch -R"; fi
 }
 
-# What a folder that is configured for the first time gets beside its preset.
-CONFIGURE_FLAGS=()
+# What a folder that is configured for the first time gets beside its preset. ccache must be told that
+# precompiled headers are what they seem.
+CONFIGURE_FLAGS=(-DGODWIT_PRECOMPILE=ON)
+export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros}
 
 # build_preset PRESET [TARGET...]; ninja itself notices changed CMake files.
 build_preset() {

@@ -146,10 +146,7 @@ dev_test() {
         stages+=("$2")
         shift
         ;;
-      --ci)
-        export CLICOLOR=0 TERM=dumb NINJA_STATUS="[%f/%t] "
-        CONFIGURE_FLAGS=(-DGODWIT_PRECOMPILE=ON)  # a whole build, once: no use for ccache
-        ;;
+      --ci) export CLICOLOR=0 TERM=dumb NINJA_STATUS="[%f/%t] " ;;
       *) die "test: unknown argument '$1'; see ./dev test --help" ;;
     esac
     shift
