@@ -10,7 +10,7 @@ import sys
 
 from source_tree import code_files, includes, report
 
-LAYERS = ["base", "trace", "trust", "wire", "fabric", "code", "fleet", "call", "region", "ops",
+LAYERS = ["base", "trace", "trust", "wire", "fabric", "code", "fleet", "call", "region", "ref", "ops",
           "node"]
 ABOVE_ALL = ("apps", "bench", "examples", "fuzz", "tests", "tools", "netlab")
 

@@ -58,6 +58,7 @@ Exit exit_for(ErrorCode code) {
     case ErrorCode::not_found:
     case ErrorCode::io:
     case ErrorCode::bad_format:
+    case ErrorCode::stale:
     case ErrorCode::corrupt_code: return Exit::bad_file;
     case ErrorCode::permission:
     case ErrorCode::unauthorised: return Exit::permission;
@@ -72,6 +73,7 @@ Exit exit_for(ErrorCode code) {
     case ErrorCode::fan_out_limit:
     case ErrorCode::would_block:
     case ErrorCode::evicted:
+    case ErrorCode::borrowed:
     case ErrorCode::unknown_code:
     case ErrorCode::shutting_down: return Exit::rejected;
     case ErrorCode::already_exists: return Exit::already_exists;

@@ -45,6 +45,8 @@ enum class ErrorCode : std::uint16_t {
   io = 103,
   bad_format = 104,
   permission = 105,
+  stale = 106,     // a version that is gone, since there is a newer one
+  borrowed = 107,  // somebody else has borrowed the object
 
   // A link could not be made, or is gone.
   unreachable = 200,

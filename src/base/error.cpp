@@ -34,6 +34,8 @@ std::string_view to_string(ErrorCode code) noexcept {
     case ErrorCode::io: return "io";
     case ErrorCode::bad_format: return "bad_format";
     case ErrorCode::permission: return "permission";
+    case ErrorCode::stale: return "stale";
+    case ErrorCode::borrowed: return "borrowed";
     case ErrorCode::unreachable: return "unreachable";
     case ErrorCode::link_lost: return "link_lost";
     case ErrorCode::handshake_failed: return "handshake_failed";

@@ -24,6 +24,7 @@ TEST(Error, NumbersOnTheWireStayPut) {
   EXPECT_EQ(static_cast<int>(ErrorCode::app_error), 16);
   EXPECT_EQ(static_cast<int>(ErrorCode::unknown_code), 19);
   EXPECT_EQ(static_cast<int>(ErrorCode::permission), 105);
+  EXPECT_EQ(static_cast<int>(ErrorCode::borrowed), 107);
   EXPECT_EQ(static_cast<int>(ErrorCode::protocol_violation), 207);
   EXPECT_EQ(static_cast<int>(ErrorCode::unsupported), 304);
 }

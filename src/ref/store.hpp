@@ -1,0 +1,217 @@
+// The objects a node is the home of: their bytes, how long they live, who holds and owns them.
+//
+// An object is a sequence of versions under one id. A version never changes; update() publishes the
+// next one, and the one before goes once nobody has it pinned. A handle names one version.
+//
+// Whoever keeps something here is a Holder: one life of a process. What it holds (pins, borrows,
+// objects it owns or promised, reservations) is let go of when it says so, or when it has not been
+// heard of for Options::holder_lease: a process that dies leaks nothing. Processes that hold
+// something call renew() several times within that.
+//
+// Any thread; calls take a lock for a moment, and none waits for another process. What may take
+// long (making segments, disks) is refused with would_block where the caller may not wait.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/ids.hpp"
+#include "base/scheduler.hpp"
+#include "godwit/error.hpp"
+#include "godwit/handle.hpp"
+#include "ref/arena.hpp"
+#include "ref/handle_key.hpp"
+
+namespace godwit::ref {
+
+struct Holder {
+  NodeId node;
+  Epoch epoch;
+  friend bool operator==(const Holder&, const Holder&) = default;
+};
+
+// Until when an object lives, if nobody evicts it before.
+enum class LifetimeKind : std::uint8_t {
+  until_evicted = 0,
+  lease = 1,    // for some time, which extend() sets anew
+  holder = 2,   // as long as the process that put it
+  readers = 3,  // until so many have read it and let go of it
+};
+struct Lifetime {
+  LifetimeKind kind = LifetimeKind::until_evicted;
+  std::uint32_t readers = 0;
+  Duration lease{};
+};
+
+struct NewObject {
+  std::uint64_t type = 0;
+  Lifetime lifetime{};
+  bool owned = false;    // by the holder that puts it, and ended with it
+  bool persist = false;  // in a file, so that it outlives the node's process
+};
+
+// Room for an object that is being written, by a peer through its mapping or piece by piece.
+struct Reservation {
+  std::uint64_t ticket = 0;
+  std::uint64_t segment = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t size = 0;
+};
+
+// A version to be read. It stays where it is until the pin is released.
+struct Located {
+  std::uint64_t pin = 0;
+  std::uint64_t version = 0;
+  std::uint64_t size = 0;
+  std::uint64_t type = 0;
+  std::uint64_t segment = 0;  // 0: an object of no bytes
+  std::uint64_t offset = 0;
+  const std::byte* data = nullptr;  // in this process
+};
+
+struct ObjectDescription {
+  Handle handle;  // of the newest version, with the rights of the one that asked
+  LifetimeKind lifetime = LifetimeKind::until_evicted;
+  std::optional<Duration> time_left;  // of a lease
+  std::uint32_t readers_left = 0;     // of a lifetime of readers
+  std::optional<Holder> owner;
+  std::uint32_t pins = 0;  // of all versions, by all holders
+  std::uint32_t borrows = 0;
+  bool borrowed_for_writing = false;
+  bool pinned_by_user = false;
+  bool pending = false;  // promised, and not there yet
+  bool persistent = false;
+  bool spilled = false;  // on disk at the moment
+  std::uint64_t reads = 0;
+  Duration age{};
+};
+
+class ObjectStore {
+ public:
+  static constexpr Duration kHolderLease = std::chrono::seconds(10);
+  static constexpr Duration kLostGrace = std::chrono::seconds(2);
+
+  struct Options {
+    NodeId home;
+    Arena::Options arena;
+    HandleKey key;
+    Duration holder_lease = kHolderLease;
+    Duration lost_grace = kLostGrace;  // after the last link to a holder broke
+    Duration reservation_lease = std::chrono::seconds(60);
+    std::size_t max_objects = std::size_t{1} << 22;
+    std::size_t max_holders = 65'536;
+    // Called when what a waiter waits for has happened, by whatever thread made it happen, with no
+    // lock held; once for each waiter that wait() kept.
+    std::function<void(std::uint64_t waiter)> on_ready;
+  };
+  struct Stats {
+    std::uint64_t puts = 0, resolves = 0, evictions = 0, expired = 0, holders_lost = 0;
+    std::uint64_t objects = 0, pins = 0, borrows = 0, reservations = 0, waiters = 0;
+  };
+
+  ObjectStore(const Clock& clock, Options options);
+  ~ObjectStore();
+  ObjectStore(const ObjectStore&) = delete;
+  ObjectStore& operator=(const ObjectStore&) = delete;
+
+  // --- Objects ---
+  // The parts one after another become the object; copied. Errors: resource_exhausted (budget, too
+  // many objects), would_block.
+  [[nodiscard]] Result<Handle> put(Holder holder, const NewObject& object,
+                                   std::span<const Bytes> parts, Arena::Wait wait);
+  // In two steps, for large ones: the caller writes in between. A reservation ends by itself after
+  // reservation_lease without write() or renew().
+  [[nodiscard]] Result<Reservation> reserve(Holder holder, std::uint64_t size, Arena::Wait wait);
+  // Errors: not_found (no such reservation of this holder), invalid_argument (beyond its size).
+  [[nodiscard]] Status write(Holder holder, std::uint64_t ticket, std::uint64_t offset,
+                             Bytes bytes);
+  [[nodiscard]] Result<Handle> commit(Holder holder, std::uint64_t ticket, const NewObject& object);
+  void abandon(Holder holder, std::uint64_t ticket);
+
+  // Every verb below checks the handle first. Errors of all: permission (the mac is wrong, or the
+  // rights do not suffice), not_found (evicted or expired, or another home), stale (that version is
+  // gone; the message names the newest), bad_format.
+
+  // Pins the version. Errors: would_block (promised and not there yet, or on disk and `wait` is
+  // no), what a broken promise ended in, type_mismatch is the caller's to check.
+  [[nodiscard]] Result<Located> locate(Holder holder, const Handle& handle, Arena::Wait wait);
+  // Unknown pins, and those of other holders, are ignored.
+  void release(Holder holder, std::uint64_t pin);
+  // A handle of the newest version, with the same rights.
+  [[nodiscard]] Result<Handle> newest(const Handle& handle) const;
+  [[nodiscard]] bool exists(const Handle& handle) const;
+  [[nodiscard]] Result<ObjectDescription> describe(const Handle& handle) const;
+  // No new reader from here on; memory goes with the last pin. Evicting what is gone is fine.
+  // Errors: borrowed.
+  [[nodiscard]] Status evict(const Handle& handle);
+  // Changes until when it lives, from now on; a lease may be made shorter, too.
+  [[nodiscard]] Status set_lifetime(const Handle& handle, const Lifetime& lifetime, Holder holder);
+  // A pinned object is neither spilled nor ended by its lifetime, until unpinned; evict() ends it.
+  [[nodiscard]] Status set_pinned(const Handle& handle, bool pinned);
+  // The same object with fewer rights. Needs `delegate`.
+  [[nodiscard]] Result<Handle> restrict(const Handle& handle, Rights rights) const;
+
+  // --- Versions ---
+  // Publishes what the reservation holds as the next version. Errors: borrowed (by others).
+  [[nodiscard]] Result<Handle> update(Holder holder, const Handle& handle, std::uint64_t ticket);
+
+  // --- Ownership: an owned object ends with its owner ---
+  // Makes the holder the owner of an object that has none. Errors: permission (it has one).
+  [[nodiscard]] Status own(Holder holder, const Handle& handle);
+  // Gives up ownership; the object lives on until evicted.
+  [[nodiscard]] Status disown(Holder holder, const Handle& handle);
+  // Two steps: the owner offers, the receiver accepts; until then, and if nobody does within the
+  // lease, the owner is who it was. One offer at a time: a later one replaces it.
+  [[nodiscard]] Result<std::uint64_t> offer(Holder owner, const Handle& handle, Duration lease);
+  [[nodiscard]] Status accept(Holder receiver, const Handle& handle, std::uint64_t offer);
+  // Many readers or one writer. An owned object whose owner ends it while it is borrowed lives
+  // until the last borrow ends. Errors: borrowed (and by whom).
+  enum class BorrowKind : std::uint8_t { read = 0, write = 1 };
+  [[nodiscard]] Result<std::uint64_t> borrow(Holder holder, const Handle& handle, BorrowKind kind);
+  void give_back(Holder holder, std::uint64_t borrow);
+  // Ends an owned object now, or when its last borrow ends. Errors: permission (not the owner).
+  [[nodiscard]] Status drop(Holder owner, const Handle& handle);
+
+  // --- Promises: objects that are not there yet ---
+  // `at_most` of zero: no time limit. The holder is who answers for it: if it ends first, the
+  // promise is broken with node_lost.
+  [[nodiscard]] Result<Handle> promise(Holder producer, const NewObject& object, Duration at_most);
+  // Another process answers for it from here on.
+  [[nodiscard]] Status take_over(Holder producer, const Handle& handle);
+  // Errors: already_exists (it was fulfilled, broken or cancelled before; which).
+  [[nodiscard]] Result<Handle> fulfil(Holder producer, const Handle& handle, std::uint64_t ticket);
+  [[nodiscard]] Status break_promise(const Handle& handle, Error why);
+
+  // --- Waiting ---
+  // True: it has happened already. False: on_ready(waiter) follows, exactly once, when the version
+  // is there (or is known never to come), or, for `newer_than` other than 0, when there is a newer
+  // one, or the object ends. Errors: overload (too many waiters).
+  [[nodiscard]] Result<bool> wait(const Handle& handle, std::uint64_t newer_than,
+                                  std::uint64_t waiter);
+  void stop_waiting(std::uint64_t waiter);
+
+  // --- Holders and time ---
+  void renew(Holder holder);
+  // Its last link broke: it has lost_grace to come back.
+  void lost(NodeId node);
+  // Ends what is over. Returns when there is something to do again, at the latest.
+  Time sweep();
+
+  [[nodiscard]] std::vector<ObjectDescription> list(std::size_t at_most) const;
+  [[nodiscard]] Stats stats() const;
+  [[nodiscard]] Arena& arena() noexcept;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace godwit::ref
