@@ -75,6 +75,8 @@ struct CallContext {
   std::uint64_t written_region = 0;
   bool wrote_several = false;
   const std::atomic<bool>* cancelled = nullptr;
+  NodeId caller;             // whose call this is
+  std::uint64_t waiter = 0;  // not 0: what the function, if it returns GODWIT_AGAIN, waits for
   wire::TravelExtension travel;
 
   std::mutex mutex;

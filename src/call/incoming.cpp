@@ -26,6 +26,7 @@ void IncomingPool::release(IncomingCall& call) {
   call.holds_credit = true;
   call.awaits_change = false;
   call.watched_at = 0;
+  call.waiter = 0;
   call.arguments = {};
   call.bundle = {};
   call.library = nullptr;

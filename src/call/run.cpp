@@ -63,6 +63,7 @@ void Engine::run_inline(LinkState& link, const wire::Header& header, code::Funct
   }
   call.context.prepare(*this, slot.residence->bundle, {}, std::chrono::milliseconds(header.aux),
                        false, nullptr, limits);
+  call.context.caller = link.peer->id;
   call.reply.prepare(options_.max_result_bytes);
 
   const std::uint64_t before = cycles();
@@ -71,13 +72,19 @@ void Engine::run_inline(LinkState& link, const wire::Header& header, code::Funct
   note_overrun(slot, cycles() - before);
   const bool hop = limits.intake_node != 0;
   const bool goes_on = status == GODWIT_CONTINUE && call.context.continuation.set;
-  if (goes_on || hop) [[unlikely]] {
+  if (goes_on || hop || status == GODWIT_AGAIN) [[unlikely]] {
     inline_call_ = &incoming_pool_.acquire();
     call.state = IncomingCall::State::running;
     call.token = token;
     call.library = &library;
     call.status = status;
     take_in(call, link, header, travel);
+    if (status == GODWIT_AGAIN) {
+      call.body = Buffer::copy_of(arguments);
+      call.arguments = call.body.view();
+      call.bundle_id = slot.residence->bundle.id();
+      call.function = slot.function;
+    }
     finished(call);
     return;
   }
@@ -143,6 +150,7 @@ void Engine::finished(IncomingCall& call) {
            {});
     return;
   }
+  if (call.status == GODWIT_AGAIN) return hold_back(call);
   if (call.status == GODWIT_CONTINUE) {
     if (call.context.continuation.set) return travel_on(call);
     answer(call, {Ending::app_error, true, ErrorCode::app_error},
@@ -181,6 +189,7 @@ void Engine::send_reply(LinkState& link, std::uint64_t caller_id, std::uint64_t 
 void Engine::release(IncomingCall& call) {
   search_.remove(call);
   watches_.remove(call);
+  stop_waiting(call);
   LinkState* link = call.link;
   if (link != nullptr) {
     link->incoming.remove(call);
