@@ -44,6 +44,7 @@ enum {
   /* A verb said GODWIT_NOT_YET: run the entry again, from its beginning and with the same arguments,
    * once that has happened. For functions exported as inline. */
   GODWIT_AGAIN = 4,
+  GODWIT_ANSWERED = 5, /* a verb has written the result; the reply is as it left it */
   /* Added to a godwit::ErrorCode: like GODWIT_APP_ERROR, and the caller learns that reason too. */
   GODWIT_FAILED_WITH = 0x10000
 };
@@ -215,12 +216,12 @@ typedef struct godwit_here_v1 {
   /* The id of the bundle that runs, for others to call its functions by. Always succeeds. */
   void (*own_code)(const struct godwit_here_v1* here, uint8_t bundle[32]);
 
-  /* Asks this node, on behalf of the process that made the call, about objects that it is the home
-   * of; request and answer are laid out as docs/protocol.md says. The answer is valid until the
-   * entry returns. GODWIT_NOT_YET, in a function exported as inline only: return GODWIT_AGAIN. In
-   * such a function what would take long fails with would_block. */
-  int32_t (*ask_objects)(const struct godwit_here_v1* here, const void* request, size_t size,
-                         godwit_bytes* answer);
+  /* Does to objects that this node is the home of what the process that made the call requests, and
+   * writes the answer as this call's result, of type bytes: return GODWIT_ANSWERED then. Both are
+   * laid out as docs/protocol.md says. GODWIT_NOT_YET, in a function exported as inline only: return
+   * GODWIT_AGAIN. In such a function what would take long fails with would_block. */
+  int32_t (*answer_about_objects)(const struct godwit_here_v1* here, const void* request,
+                                  size_t size);
 } godwit_here_v1;
 
 typedef int32_t (*godwit_entry)(const godwit_here_v1* here, const void* args, size_t args_size,

@@ -232,6 +232,8 @@ class Engine final : public code::StoreEvents, private CodeSearchHost {
   void answer(IncomingCall& call, wire::OutcomeWord outcome, Bytes body, Buffer kept);
   void send_reply(LinkState& link, std::uint64_t caller_id, std::uint64_t token,
                   wire::OutcomeWord outcome, Bytes body, Buffer kept, std::uint8_t flags = 0);
+  void send_lent(LinkState& link, std::uint64_t caller_id, std::uint64_t token, ReplyBuffer& reply,
+                 std::uint8_t flags);
   void release(IncomingCall& call);
   void note_overrun(const code::FunctionSlot& slot, std::uint64_t cycles);
 

@@ -298,7 +298,7 @@ void CallContext::prepare(Engine& owner, const code::Bundle& code, Time until, D
              &verbs::check_function,
              &call_when,
              &verbs::own_code,
-             &verbs::ask_objects};
+             &verbs::answer_about_objects};
     engine = &owner;
   }
   table.hops_left = limits.hops_left;

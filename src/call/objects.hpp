@@ -2,13 +2,14 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 
 #include "base/bytes.hpp"
 #include "base/ids.hpp"
 #include "godwit/error.hpp"
 
 namespace godwit::call {
+
+struct ReplyBuffer;
 
 // Any thread.
 class Objects {
@@ -18,15 +19,13 @@ class Objects {
     bool may_wait = false;     // the function may take its time
     std::uint64_t waiter = 0;  // not 0: Engine::run_again() with it makes the call run again
   };
-  struct Answer {
-    Bytes bytes;  // valid for as long as this is kept
-    std::shared_ptr<const void> keeps{};
-    bool waits = false;  // no answer yet: Engine::run_again(asker.waiter) follows
-  };
 
   virtual ~Objects() = default;
-  // Answers a wire::ObjectRequest about objects that this process is the home of.
-  [[nodiscard]] virtual Result<Answer> ask(const Asker& asker, Bytes request) = 0;
+  // Answers a wire::ObjectRequest about objects that this process is the home of: the reply becomes
+  // a result of type bytes. False: there is no answer yet, and Engine::run_again(asker.waiter)
+  // follows.
+  [[nodiscard]] virtual Result<bool> answer(const Asker& asker, Bytes request,
+                                            ReplyBuffer& reply) = 0;
   // Nobody is interested any more.
   virtual void stop_waiting(std::uint64_t waiter) = 0;
 };

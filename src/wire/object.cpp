@@ -80,6 +80,14 @@ Result<ObjectAnswerView> parse_object_answer(Bytes bytes) {
   return answer;
 }
 
+Result<SegmentGrant> parse_segment_grant(Bytes body) {
+  SegmentGrant grant;
+  if (body.size() != sizeof grant) return bad("has no segment where one should be");
+  std::memcpy(&grant, body.data(), sizeof grant);
+  if (grant.segment == 0 || grant.size == 0) return bad("names no segment");
+  return grant;
+}
+
 Result<Handle> handle_in(const ObjectAnswerView& answer) {
   Handle handle;
   if (answer.tail.size() != sizeof handle) return bad("has no handle where one should be");

@@ -137,6 +137,15 @@ struct ObjectFacts {
 };
 static_assert(sizeof(ObjectFacts) == 112);
 
+// The answer to ask_segment, with one descriptor.
+struct SegmentGrant {
+  std::uint64_t segment = 0;
+  std::uint64_t size = 0;  // of its memory
+};
+static_assert(sizeof(SegmentGrant) == 16);
+// Errors: bad_format.
+[[nodiscard]] Result<SegmentGrant> parse_segment_grant(Bytes body);
+
 inline constexpr std::size_t kObjectTailAlign = 16;
 inline constexpr std::uint32_t kMaxObjectItems = 4096;
 [[nodiscard]] constexpr std::size_t padded_tail(std::size_t bytes) noexcept {
