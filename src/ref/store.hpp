@@ -143,6 +143,10 @@ class ObjectStore {
   // Pins the version. Errors: would_block (promised and not there yet, or on disk and `wait` is
   // no), what a broken promise ended in, type_mismatch is the caller's to check.
   [[nodiscard]] Result<Located> locate(Holder holder, const Handle& handle, Arena::Wait wait);
+  // Another pin on the version that the holder has pinned already; it does not count as a reader.
+  // Errors: not_found (the handle's object is not what is pinned).
+  [[nodiscard]] Result<Located> locate_again(Holder holder, const Handle& handle,
+                                             std::uint64_t pin);
   // Unknown pins, and those of other holders, are ignored.
   void release(Holder holder, std::uint64_t pin);
   // A handle of the newest version, with the same rights.
