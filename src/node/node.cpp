@@ -70,6 +70,13 @@ Result<region::ShardStore::Options> shard_options(const Settings& settings,
   return options;
 }
 
+ref::Arena::Options object_options(const Settings& settings, const fleet::Capacities& machine) {
+  ref::Arena::Options options;
+  options.budget_bytes =
+      settings.object_budget_mb != 0 ? settings.object_budget_mb << 20 : machine.memory_bytes / 4;
+  return options;
+}
+
 }  // namespace
 
 // What a node loads code with. Lives as long as the runtime that uses it.
@@ -162,6 +169,7 @@ Result<std::unique_ptr<Node>> Node::start(const Settings& settings, trace::Log& 
         scheduler, code::Store::Loaders{code.native_.get(), code.jit_.get()}, store);
   };
   GODWIT_TRY(options.shards, shard_options(settings, options.capacities));
+  options.objects = object_options(settings, options.capacities);
   const std::string name = options.name;
   GODWIT_TRY(node->runtime_, Runtime::create(std::move(options), log));
   std::vector<std::string> listen = settings.listen;

@@ -60,6 +60,7 @@ Status Runtime::assemble() {
   caller.name_of = [this](NodeId node) { return name_of(node); };
   caller_ = std::make_unique<call::Caller>(*reactor_, *engine_, *executor_, std::move(caller));
   status_queries_ = std::make_unique<StatusQueries>(*engine_, *reactor_);
+  make_objects();
   return {};
 }
 
@@ -151,11 +152,13 @@ Status Runtime::wait_until_joined(std::chrono::nanoseconds at_most) {
 
 void Runtime::stop() {
   if (std::exchange(stopped_, true) || reactor_ == nullptr || engine_ == nullptr) return;
+  object_access_.reset();
   run_as_owner([this] {
     if (!addresses_.empty()) directory_->leave();
     directory_->gossip().push_now();  // a client may have written names a moment ago
     status_queries_.reset();
     region_service_.reset();
+    segments_.reset();
     engine_->shut_down();
   });
   // Links close after what was sent; a peer that does not take it within a moment is left.
@@ -175,6 +178,8 @@ void Runtime::stop() {
 #endif
   directory_.reset();
   engine_.reset();
+  object_service_.reset();
+  object_store_.reset();
   regions_.reset();
   shards_.reset();
   store_.reset();
@@ -269,6 +274,7 @@ void Runtime::on_peer_down(NodeId node, const Error& why) {
     region_service_->on_lost(node, {ErrorCode::node_lost, fmt::format("the link to {} broke: {}",
                                                                       name_of(node), why.message)});
   }
+  lose_objects_of(node, why);
   if (why.code == ErrorCode::none) return;  // closed on purpose
   reactor_->post([this, node] { directory_->gossip().peer_lost(node); });
 }
@@ -284,6 +290,7 @@ void Runtime::on_unreachable(NodeId node, const Error& why) {
         node,
         {ErrorCode::unreachable, fmt::format("cannot reach {}: {}", name_of(node), why.message)});
   }
+  lose_objects_of(node, why);
   reactor_->post([this, node] { directory_->gossip().peer_lost(node); });
 }
 
@@ -301,6 +308,7 @@ void Runtime::on_other(NodeId from, const wire::Header& header, Bytes body) {
     return status_queries_->on_answer(from, header, body);
   }
   if (region_service_ != nullptr && region_service_->on_message(from, header, body)) return;
+  if (segments_ != nullptr && segments_->on_message(from, header, body)) return;
   if (header.kind != wire::Kind::table) return;
   if (const Status taken = directory_->gossip().on_table(from, body); !taken) {
     log_.warn("{} sent a table that makes no sense: {}", name_of(from), taken.error().message);

@@ -21,6 +21,10 @@
 #include "fleet/embedded_directory.hpp"
 #include "node/overrun_log.hpp"
 #include "node/status_queries.hpp"
+#include "ref/access.hpp"
+#include "ref/segments.hpp"
+#include "ref/service.hpp"
+#include "ref/store.hpp"
 #include "region/service.hpp"
 #include "region/store.hpp"
 #include "region/table.hpp"
@@ -56,6 +60,8 @@ class Runtime final : private call::Dialer, private call::EngineObserver, privat
     call::Builder* builder = nullptr;
     // Set: this process keeps shards of regions.
     std::optional<region::ShardStore::Options> shards;
+    // Set: this process is a home of objects.
+    std::optional<ref::Arena::Options> objects;
     fleet::Target target;
     fleet::Capacities capacities;
   };
@@ -80,8 +86,13 @@ class Runtime final : private call::Dialer, private call::EngineObserver, privat
   // The owning thread's.
   [[nodiscard]] fleet::EmbeddedDirectory& directory() { return *directory_; }
   [[nodiscard]] region::RegionService& region_service() { return *region_service_; }
+  [[nodiscard]] ref::SegmentExchange& segments() { return *segments_; }
   // Any thread.
   [[nodiscard]] region::RegionTable& regions() { return *regions_; }
+  [[nodiscard]] ref::ObjectAccess& objects() { return *object_access_; }
+  // Null: no home.
+  [[nodiscard]] ref::ObjectStore* object_store() { return object_store_.get(); }
+  [[nodiscard]] Epoch epoch() const { return options_.epoch; }
 
   // Any thread: runs `f` as the reactor's owner and waits for it.
   void run_as_owner(const std::function<void()>& f);
@@ -107,6 +118,11 @@ class Runtime final : private call::Dialer, private call::EngineObserver, privat
   void on_region_news(const fleet::NameEntry& name);
   void hear_next();
   void hear(const fleet::NameEntry& name);
+  // runtime_objects.cpp
+  void make_objects();
+  void sweep_objects();
+  void lose_objects_of(NodeId node, const Error& why);
+
   void directory_changed();
   [[nodiscard]] std::string name_of(NodeId node) const;
 
@@ -149,6 +165,11 @@ class Runtime final : private call::Dialer, private call::EngineObserver, privat
   std::unique_ptr<StatusQueries> status_queries_;
   OverrunLog overruns_;
   std::unique_ptr<region::RegionService> region_service_;
+  std::unique_ptr<ref::ObjectStore> object_store_;
+  std::unique_ptr<ref::ObjectService> object_service_;
+  std::unique_ptr<ref::SegmentExchange> segments_;
+  std::unique_ptr<ref::AccessHost> access_host_;
+  std::unique_ptr<ref::ObjectAccess> object_access_;
   call::Port* shm_port_ = nullptr;
   call::Port* ucx_port_ = nullptr;
   std::unique_ptr<fabric::shm::ShmTransport> shm_;

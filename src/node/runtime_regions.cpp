@@ -49,9 +49,4 @@ void Runtime::hear(const fleet::NameEntry& name) {
   }
 }
 
-void Runtime::on_descriptors(NodeId from, const wire::Header& header, Bytes body,
-                             std::span<fabric::Fd> descriptors) {
-  if (region_service_ != nullptr) region_service_->on_descriptors(from, header, body, descriptors);
-}
-
 }  // namespace godwit::node

@@ -31,6 +31,7 @@ struct Settings {
   std::uint64_t inbound_budget_mb = 8192;  // arguments and results that are arriving
   std::uint64_t region_budget_mb = 0;      // memory of shards; 0: half of the machine's
   std::string region_dir;                  // shards in files; default: none
+  std::uint64_t object_budget_mb = 0;      // memory of objects; 0: a quarter of the machine's
   std::uint32_t max_hops = 100'000;
   std::uint32_t max_fan_out = 4096;
   std::string jit = "auto";  // auto: at the first bitcode; preload: at start; off

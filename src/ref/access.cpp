@@ -262,8 +262,9 @@ std::vector<Result<Handle>> ObjectAccess::put_batch(NodeId home,
   return made;
 }
 
-Result<AnsweredItem> ObjectAccess::tell(ObjectOp op, const ObjectItem& item) {
-  return ask_one(asking(), NodeId{item.handle.home}, op, item);
+Result<AnsweredItem> ObjectAccess::tell(ObjectOp op, const ObjectItem& item,
+                                        std::span<const Bytes> tail) {
+  return ask_one(asking(), NodeId{item.handle.home}, op, item, tail);
 }
 
 std::vector<Result<std::uint64_t>> ObjectAccess::tell_all(ObjectOp op,
@@ -293,7 +294,7 @@ std::vector<Result<std::uint64_t>> ObjectAccess::tell_all(ObjectOp op,
       } else if (const Status good = check((*answers)[i]); !good) {
         result = tl::unexpected(good.error());
       } else {
-        result = (*answers)[i].fixed.value;
+        result = Result<std::uint64_t>((*answers)[i].fixed.value);
       }
     }
   }

@@ -88,7 +88,8 @@ class ObjectAccess {
   [[nodiscard]] Result<Buffer> read(const Handle& handle, const Selection& selection);
 
   // Anything that is done to one object, or to several of one home each.
-  [[nodiscard]] Result<AnsweredItem> tell(wire::ObjectOp op, const wire::ObjectItem& item);
+  [[nodiscard]] Result<AnsweredItem> tell(wire::ObjectOp op, const wire::ObjectItem& item,
+                                          std::span<const Bytes> tail = {});
   [[nodiscard]] std::vector<Result<std::uint64_t>> tell_all(wire::ObjectOp op,
                                                             std::span<const Handle> handles);
   [[nodiscard]] Result<std::vector<wire::ObjectFacts>> list(NodeId home, std::uint64_t at_most);

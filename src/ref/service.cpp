@@ -51,6 +51,16 @@ wire::ObjectFacts facts_of(const ObjectDescription& object) {
   return facts;
 }
 
+// Of an item's data in the request's tail.
+std::uint64_t data_bytes(ObjectOp op, const ObjectItem& item) {
+  switch (op) {
+    case ObjectOp::put:
+    case ObjectOp::write: return item.handle.size;
+    case ObjectOp::break_promise: return item.b;
+    default: return 0;
+  }
+}
+
 // Lets go of a pin that was taken for an answer, once that has been sent.
 class PinKeeper {
  public:
@@ -117,10 +127,7 @@ Result<bool> ObjectService::answer(const Asker& asker, Bytes bytes, call::ReplyB
     default: {
       Bytes rest = view.tail;
       for (const ObjectItem& item : view.items) {
-        // Only of some operations the size is that of data that came along.
-        const bool has_data = view.head.op == ObjectOp::put || view.head.op == ObjectOp::write ||
-                              view.head.op == ObjectOp::break_promise;
-        const std::size_t size = has_data ? item.handle.size : 0;
+        const std::size_t size = data_bytes(view.head.op, item);
         if (size > rest.size()) {
           return fail(ErrorCode::bad_format, "an object's bytes are missing in the message");
         }

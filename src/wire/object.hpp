@@ -24,7 +24,7 @@ enum class ObjectOp : std::uint8_t {
   put = 1,
   // item: size of the handle. Answer: value the ticket, segment, offset, size.
   reserve = 2,
-  // item: a the ticket, b where; tail: bytes.
+  // item: a the ticket, b where, size of the handle; tail: so many bytes.
   write = 3,
   // item: a the ticket; type of the handle, and a PutTerms. Answer: its handle.
   commit = 4,
@@ -56,7 +56,7 @@ enum class ObjectOp : std::uint8_t {
   promise = 25,        // item: type of the handle, a: for how many ns, PutTerms. Answer: a handle
   take_over = 26,      // item: a handle
   fulfil = 27,         // item: a handle, a: a ticket. Answer: a handle
-  break_promise = 28,  // item: a handle, a: an ErrorCode; tail: why
+  break_promise = 28,  // item: a handle, a: an ErrorCode, b: bytes of tail, which says why
   // item: a handle, a: a version, or 0. Answers as locate does, of the newest version, once that is
   // newer than `a`, or for 0 once it is there.
   wait = 29,

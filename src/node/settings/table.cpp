@@ -116,6 +116,14 @@ constexpr Setting kTable[] = {
      .help = "Memory for arguments and results that are arriving; what is larger is refused",
      .least = 1,
      .most = kMaxMebibytes},
+    {.name = "object_budget_mb",
+     .member = &Settings::object_budget_mb,
+     .value = "MEBIBYTES",
+     .help =
+         "Memory for the objects that this node is the home of; beyond it none is taken; 0: a "
+         "quarter of the machine's",
+     .least = 0,
+     .most = kMaxMebibytes},
     {.name = "region_budget_mb",
      .member = &Settings::region_budget_mb,
      .value = "MEBIBYTES",

@@ -1,0 +1,78 @@
+// What a runtime does for objects: makes their parts, keeps their time, and tells them of the peers
+// that come and go.
+#include <utility>
+
+#include "fabric/waiter.hpp"
+#include "node/runtime.hpp"
+
+namespace godwit::node {
+namespace {
+
+class AccessHost final : public ref::AccessHost {
+ public:
+  explicit AccessHost(Runtime& runtime) : runtime_(runtime) {}
+
+  call::Caller& caller() override { return runtime_.caller(); }
+  Epoch epoch() override { return runtime_.epoch(); }
+  // The exchange keeps the time, so the wait ends.
+  Result<std::shared_ptr<const ref::MappedSegment>> map(const ref::SegmentKey& key,
+                                                        std::chrono::nanoseconds at_most) override {
+    struct Answer {
+      fabric::Waiter waiter;
+      Result<std::shared_ptr<const ref::MappedSegment>> segment;
+    };
+    Answer answer;
+    runtime_.run_as_owner([&] {
+      runtime_.segments().map(key, at_most, [&answer](auto segment) {
+        answer.segment = std::move(segment);
+        answer.waiter.complete();
+      });
+    });
+    runtime_.reactor().wait(answer.waiter, fabric::kNever);
+    return std::move(answer.segment);
+  }
+
+ private:
+  Runtime& runtime_;
+};
+
+}  // namespace
+
+void Runtime::make_objects() {
+  if (options_.objects) {
+    ref::ObjectStore::Options options{
+        .home = options_.id, .arena = *options_.objects, .key = ref::HandleKey::random()};
+    options.on_ready = [this](std::uint64_t waiter) { engine_->run_again(waiter); };
+    object_store_ = std::make_unique<ref::ObjectStore>(*reactor_, std::move(options));
+    object_service_ = std::make_unique<ref::ObjectService>(*object_store_);
+    engine_->set_objects(object_service_.get());
+    reactor_->post([this] { sweep_objects(); });
+  }
+  segments_ = std::make_unique<ref::SegmentExchange>(
+      *engine_, *reactor_, object_store_ != nullptr ? &object_store_->arena() : nullptr);
+  access_host_ = std::make_unique<AccessHost>(*this);
+  object_access_ = std::make_unique<ref::ObjectAccess>(*access_host_, object_store_.get());
+}
+
+// Leases end within this of their time.
+void Runtime::sweep_objects() {
+  constexpr Duration kLongest = std::chrono::milliseconds(50);
+  const Time next = std::min(object_store_->sweep(), reactor_->now() + kLongest);
+  reactor_->post_at(next, [this] { sweep_objects(); });
+}
+
+void Runtime::lose_objects_of(NodeId node, const Error& why) {
+  if (segments_ != nullptr) segments_->on_lost(node, why);
+  if (object_store_ != nullptr && why.code != ErrorCode::none) object_store_->lost(node);
+}
+
+void Runtime::on_descriptors(NodeId from, const wire::Header& header, Bytes body,
+                             std::span<fabric::Fd> descriptors) {
+  if (region_service_ != nullptr &&
+      region_service_->on_descriptors(from, header, body, descriptors)) {
+    return;
+  }
+  if (segments_ != nullptr) segments_->on_descriptors(from, header, body, descriptors);
+}
+
+}  // namespace godwit::node
