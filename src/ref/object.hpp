@@ -1,0 +1,96 @@
+// What a home knows of an object, and of those who hold something of it. All of it belongs to one
+// shard, and is looked at with that shard's lock held.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+
+#include "base/list.hpp"
+#include "base/scheduler.hpp"
+#include "godwit/error.hpp"
+#include "godwit/handle.hpp"
+#include "ref/arena.hpp"
+#include "ref/numbered.hpp"
+#include "ref/store.hpp"
+#include "ref/time_heap.hpp"
+
+namespace godwit::ref {
+
+struct Object;
+struct HolderShare;
+
+struct Version {
+  std::uint64_t number = 1;
+  std::uint64_t size = 0;
+  Extent extent;
+  std::uint32_t pins = 0;
+};
+
+struct OfHolder {};
+struct OfObject {};
+
+struct Pin : NumberedItem, ListHook<OfHolder> {
+  Object* object = nullptr;
+  HolderShare* holder = nullptr;
+  std::uint64_t version = 0;
+};
+
+struct Borrow : NumberedItem, ListHook<OfHolder>, ListHook<OfObject> {
+  Object* object = nullptr;
+  HolderShare* holder = nullptr;
+  ObjectStore::BorrowKind kind = ObjectStore::BorrowKind::read;
+};
+
+struct OwnedList {};
+struct KeptList {};
+struct PromisedList {};
+
+enum class Presence : std::uint8_t { there, promised, broken };
+
+struct Object : TimeHook, ListHook<OwnedList>, ListHook<KeptList>, ListHook<PromisedList> {
+  ObjectId id;
+  std::uint64_t type = 0;
+  Time created;
+  Version newest;
+  std::map<std::uint64_t, Version> older;  // those that are pinned
+
+  LifetimeKind lifetime = LifetimeKind::until_evicted;
+  Presence presence = Presence::there;
+  bool pinned_by_user = false;
+  bool lifetime_over = false;  // and only a borrow or the user's pin keeps it
+  bool dropped = false;        // by its owner, and only a borrow keeps it
+  bool ended = false;          // no handle finds it; its pins keep memory
+  bool awaited = false;        // there may be waiters
+  std::uint32_t readers_left = 0;
+  std::uint32_t pins = 0;  // of all versions
+  std::uint64_t reads = 0;
+  Duration lease{};         // of a lifetime of that kind
+  Time lease_end = kNever;  // once it is there
+
+  HolderShare* owner = nullptr;
+  HolderShare* kept_by = nullptr;      // of a lifetime of kind holder
+  HolderShare* promised_by = nullptr;  // who answers for it
+  Time promised_until = kNever;
+  std::unique_ptr<Error> broken;
+  std::uint64_t offer = 0;
+  Time offer_until = kNever;
+  IntrusiveList<Borrow, OfObject> borrows;
+
+  [[nodiscard]] bool borrowed_for_writing() noexcept {
+    return !borrows.empty() && borrows.front().kind == ObjectStore::BorrowKind::write;
+  }
+};
+
+// What one holder holds of one shard's objects.
+struct HolderShare {
+  Holder holder;
+  std::uint64_t life = 0;  // see Holders
+  IntrusiveList<Pin, OfHolder> pins;
+  IntrusiveList<Borrow, OfHolder> borrows;
+  IntrusiveList<Object, OwnedList> owned;
+  IntrusiveList<Object, KeptList> kept;
+  IntrusiveList<Object, PromisedList> promised;
+};
+
+}  // namespace godwit::ref

@@ -1,0 +1,139 @@
+#include "ref/visit.hpp"
+
+#include <utility>
+
+#include "base/fail.hpp"
+#include "ref/refusals.hpp"
+
+namespace godwit::ref {
+
+Visit::~Visit() {
+  lock_.unlock();
+  if (freed_) state_.arena.free(freed_);
+  for (const Extent& extent : freed_more_) state_.arena.free(extent);
+  if (superseded_) state_.end_life(*superseded_);
+  for (const std::uint64_t waiter : ready_) {
+    if (state_.options.on_ready) state_.options.on_ready(waiter);
+  }
+}
+
+Result<HolderShare*> Visit::admit(Holder holder) {
+  const auto place = shard_.shares.find(holder.node);
+  if (place != shard_.shares.end() && place->second.holder == holder) return &place->second;
+  GODWIT_TRY(const Holders::Admission admission, state_.holders.admit(holder));
+  if (admission.ended) superseded_ = admission.ended;
+  HolderShare& share = shard_.shares[holder.node];
+  let_go(share, SIZE_MAX);
+  share.holder = holder;
+  share.life = admission.life;
+  return &share;
+}
+
+Result<Object*> Visit::find(const Handle& handle) {
+  const auto place = shard_.live.find(handle.object);
+  if (place != shard_.live.end()) {
+    Object& object = place->second;
+    // Most objects have no times, and are found without a look at the clock.
+    if (object.at == kNever || act(object, state_.clock.now())) return &object;
+  }
+  return refuse_gone(handle);
+}
+
+Version* Visit::version_of(Object& object, std::uint64_t number) noexcept {
+  if (object.newest.number == number) return &object.newest;
+  const auto older = object.older.find(number);
+  return older == object.older.end() ? nullptr : &older->second;
+}
+
+void Visit::publish(Object& object, const Version& version) {
+  if (object.newest.pins != 0) {
+    object.older.emplace(object.newest.number, object.newest);
+  } else {
+    free(object.newest.extent);
+  }
+  object.newest = version;
+  tell(object, version.number);
+}
+
+void Visit::unpin(Pin& pin, Reading reading) {
+  Object& object = *pin.object;
+  Version& version = *version_of(object, pin.version);
+  pin.holder->pins.remove(pin);
+  shard_.pins.remove(pin);
+  --object.pins;
+  if (--version.pins == 0 && (object.ended || &version != &object.newest)) {
+    free(version.extent);
+    if (&version != &object.newest) object.older.erase(version.number);
+  }
+  if (object.ended) {
+    if (object.pins != 0) return;
+    const ObjectId id = object.id;
+    shard_.ended.erase(id);
+    state_.objects.fetch_sub(1, std::memory_order_relaxed);
+  } else if (object.lifetime == LifetimeKind::readers && reading == Reading::complete &&
+             object.readers_left != 0 && --object.readers_left == 0) {
+    object.lifetime_over = true;
+    end_if_over(object);
+  }
+}
+
+void Visit::end(Object& object) {
+  set_owner(object, nullptr);
+  set_producer(object, nullptr);
+  set_keeper(object, nullptr);
+  tell(object, kEverything);
+  shard_.times.set(object, kNever);
+  object.ended = true;
+  if (object.newest.pins == 0) free(object.newest.extent);
+  const ObjectId id = object.id;
+  if (object.pins != 0) {
+    shard_.ended.insert(shard_.live.extract(id));
+    return;
+  }
+  shard_.live.erase(id);
+  state_.objects.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void Visit::tell(Object& object, std::uint64_t version) {
+  if (object.awaited) object.awaited = state_.waiters.take(object.id, version, ready_);
+}
+
+void Visit::free(const Extent& extent) {
+  if (!extent) return;
+  if (!freed_) {
+    freed_ = extent;
+  } else {
+    freed_more_.push_back(extent);
+  }
+}
+
+bool Visit::let_go(const Holders::Life& life) {
+  const auto place = shard_.shares.find(life.node);
+  if (place == shard_.shares.end() || place->second.life > life.number) return false;
+  if (let_go(place->second, kBatch) == kBatch) return true;
+  shard_.shares.erase(place);
+  return false;
+}
+
+std::size_t Visit::let_go(HolderShare& share, std::size_t at_most) {
+  std::size_t done = 0;
+  for (; done < at_most && !share.promised.empty(); ++done) {
+    Object& object = share.promised.front();
+    break_promise(object, refuse_lost_producer(object.id, share.holder.node).value(),
+                  state_.clock.now());
+  }
+  for (; done < at_most && !share.borrows.empty(); ++done) end_borrow(share.borrows.front());
+  for (; done < at_most && !share.pins.empty(); ++done) {
+    unpin(share.pins.front(), Reading::cut_short);
+  }
+  for (; done < at_most && !share.owned.empty(); ++done) drop(share.owned.front());
+  for (; done < at_most && !share.kept.empty(); ++done) {
+    Object& object = share.kept.front();
+    set_keeper(object, nullptr);
+    object.lifetime_over = true;
+    end_if_over(object);
+  }
+  return done;
+}
+
+}  // namespace godwit::ref
