@@ -9,18 +9,23 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "godwit/error.hpp"
 #include "godwit/export.hpp"
+#include "godwit/lifetime.hpp"
 
 namespace godwit::call {
 class Caller;
 }
 namespace godwit::ops {
 class RegionHost;
+}
+namespace godwit::ref {
+class ObjectAccess;
 }
 
 namespace godwit {
@@ -36,13 +41,24 @@ class GODWIT_API NodeHandle {
   [[nodiscard]] std::string name() const;
   friend bool operator==(const NodeHandle& a, const NodeHandle& b) { return a.id_ == b.id_; }
 
+  // Makes an object there, and a Ref to it; <godwit/ref.hpp> says more, and has to be included. A
+  // Result<Ref<T>>, for a vector or span of plain elements Result<Ref<T[]>>.
+  template <class V>
+  [[nodiscard]] auto put(const V& value, const PutOptions& options = {}) const;
+  // Several in as few messages as hold them; a vector of such results, in the order of the values.
+  template <class V>
+  [[nodiscard]] auto put_batch(std::span<const V> values, const PutOptions& options = {}) const;
+
   // For the library.
-  NodeHandle(call::Caller& caller, std::uint64_t id) : caller_(&caller), id_(id) {}
+  NodeHandle(call::Caller& caller, ref::ObjectAccess& objects, std::uint64_t id)
+      : caller_(&caller), objects_(&objects), id_(id) {}
   [[nodiscard]] call::Caller& caller() const noexcept { return *caller_; }
+  [[nodiscard]] ref::ObjectAccess& objects() const noexcept { return *objects_; }
   [[nodiscard]] std::chrono::nanoseconds default_deadline() const;
 
  private:
   call::Caller* caller_;
+  ref::ObjectAccess* objects_;
   std::uint64_t id_;
 };
 
@@ -133,6 +149,8 @@ class GODWIT_API Fleet {
 
   // For the library: what regions (region.hpp) need of this process.
   [[nodiscard]] ops::RegionHost& regions() const;
+  // And what references (ref.hpp) need.
+  [[nodiscard]] ref::ObjectAccess& objects() const;
 
  private:
   struct State;

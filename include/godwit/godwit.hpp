@@ -15,6 +15,7 @@
 #include "godwit/ops/update.hpp"
 #include "godwit/ops/watch.hpp"
 #include "godwit/outcome.hpp"
+#include "godwit/ref.hpp"
 #include "godwit/region.hpp"
 #include "godwit/struct.hpp"
 #include "godwit/types.hpp"

@@ -117,7 +117,8 @@ std::vector<NodeHandle> Fleet::nodes() const {
   std::vector<NodeHandle> handles;
   const fleet::NodeList known = state_->runtime->nodes();
   for (const fleet::NodeRecord& record : *known) {
-    if (is_up(record)) handles.emplace_back(state_->runtime->caller(), record.id.value);
+    if (is_up(record))
+      handles.emplace_back(state_->runtime->caller(), state_->runtime->objects(), record.id.value);
   }
   return handles;
 }
@@ -130,7 +131,7 @@ Result<NodeHandle> Fleet::find(std::string_view name) const {
   Result<fleet::NodeRecord> found;
   state_->runtime->run_as_owner([&] { found = state_->runtime->directory().find(name); });
   if (!found) return tl::unexpected(std::move(found).error());
-  return NodeHandle(state_->runtime->caller(), found->id.value);
+  return NodeHandle(state_->runtime->caller(), state_->runtime->objects(), found->id.value);
 }
 
 std::vector<NodeDescription> Fleet::describe() const {
@@ -197,6 +198,10 @@ Result<std::string> Fleet::find_name(std::string_view key) const {
 
 ops::RegionHost& Fleet::regions() const {
   return *state_->regions;
+}
+
+ref::ObjectAccess& Fleet::objects() const {
+  return state_->runtime->objects();
 }
 
 Status Fleet::kill(const NodeHandle& node) {

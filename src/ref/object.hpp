@@ -34,6 +34,7 @@ struct Pin : NumberedItem, ListHook<OfHolder> {
   Object* object = nullptr;
   HolderShare* holder = nullptr;
   std::uint64_t version = 0;
+  bool is_reader = true;  // counts for a lifetime of readers
 };
 
 struct Borrow : NumberedItem, ListHook<OfHolder>, ListHook<OfObject> {

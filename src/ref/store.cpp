@@ -8,6 +8,19 @@
 #include "ref/visit.hpp"
 
 namespace godwit::ref {
+namespace {
+
+Located located(const Pin& pin, const Version& version) {
+  return {.pin = pin.number,
+          .version = version.number,
+          .size = version.size,
+          .type = pin.object->type,
+          .segment = version.extent.segment,
+          .offset = version.extent.offset,
+          .data = version.extent.data};
+}
+
+}  // namespace
 
 ObjectStore::ObjectStore(const Clock& clock, Options options)
     : state_(std::make_unique<StoreState>(clock, std::move(options))) {}
@@ -51,18 +64,35 @@ Result<Located> ObjectStore::locate(Holder holder, const Handle& handle, Arena::
   pin->object = object;
   pin->holder = share;
   pin->version = version->number;
+  pin->is_reader = true;
   share->pins.push_back(*pin);
   ++version->pins;
   ++object->pins;
   ++object->reads;
   ++shard.resolves;
-  return Located{.pin = pin->number,
-                 .version = version->number,
-                 .size = version->size,
-                 .type = object->type,
-                 .segment = version->extent.segment,
-                 .offset = version->extent.offset,
-                 .data = version->extent.data};
+  return located(*pin, *version);
+}
+
+Result<Located> ObjectStore::locate_again(Holder holder, const Handle& handle,
+                                          std::uint64_t number) {
+  Shard& shard = state_->shard_of(number);
+  const Visit visit(*state_, shard);
+  const Pin* known = shard.pins.find(number);
+  if (known == nullptr || known->holder->holder != holder || known->object->id != handle.object) {
+    return fail(ErrorCode::not_found, "holder {} has no pin {} on object {}: it was let go of",
+                to_hex(holder.node.value), number, handle.object.short_hex());
+  }
+  Pin* pin = shard.pins.add();
+  if (pin == nullptr) return refuse_more(handle, "pins", Numbered<Pin>::kMax);
+  pin->object = known->object;
+  pin->holder = known->holder;
+  pin->version = known->version;
+  pin->is_reader = false;
+  pin->holder->pins.push_back(*pin);
+  Version& version = *Visit::version_of(*pin->object, pin->version);
+  ++version.pins;
+  ++pin->object->pins;
+  return located(*pin, version);
 }
 
 void ObjectStore::release(Holder holder, std::uint64_t number) {

@@ -71,7 +71,7 @@ void Visit::unpin(Pin& pin, Reading reading) {
     shard_.ended.erase(id);
     state_.objects.fetch_sub(1, std::memory_order_relaxed);
   } else if (object.lifetime == LifetimeKind::readers && reading == Reading::complete &&
-             object.readers_left != 0 && --object.readers_left == 0) {
+             pin.is_reader && object.readers_left != 0 && --object.readers_left == 0) {
     object.lifetime_over = true;
     end_if_over(object);
   }

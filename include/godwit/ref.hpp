@@ -1,0 +1,325 @@
+// References: handles on objects that live anywhere in the fleet, and are there when they are used.
+//
+//   auto x = fleet.node(2).put(samples).value();      // Ref<double[]>: the bytes stay on node 2
+//   for (double sample : *x) ...                      // resolved here, at the first use
+//   std::string text = x.handle().to_text();          // and anywhere else, with the text alone
+//   auto y = godwit::Ref<double[]>::parse(fleet, text).value();
+//
+// An object is a value of one type (docs/types.md): a plain one is read where it lies, an array of
+// plain ones too, anything else is decoded once. It does not change: update() publishes a new
+// version under the same id, and whoever has resolved the one before keeps it.
+//
+// Reading costs what the distance costs: an object of this host is mapped, not copied, however
+// large it is. What a Ref has resolved stays readable for as long as a copy of the Ref, or a
+// Pinned, lives, also when the object is evicted meanwhile.
+//
+// Errors, of all that return Result: not_found (it was evicted, its lifetime is over, or its home
+// was started anew), permission (the handle was changed, or its rights do not suffice), stale (that
+// version is gone: latest() names the newest), type_mismatch, node_lost and unreachable (its home
+// is gone), resource_exhausted (the home's object_budget_mb), deadline.
+#pragma once
+
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "godwit/detail/object_codec.hpp"
+#include "godwit/detail/object_door.hpp"
+#include "godwit/error.hpp"
+#include "godwit/fleet.hpp"
+#include "godwit/handle.hpp"
+#include "godwit/lifetime.hpp"
+
+namespace godwit {
+
+template <class T>
+class Owned;
+template <class T>
+class Promise;
+
+// What dereferencing a Ref throws if the object cannot be had. resolve() returns it instead.
+class ResolveError : public std::exception {
+ public:
+  explicit ResolveError(Error error) : error_(std::move(error)) {}
+  [[nodiscard]] const Error& error() const noexcept { return error_; }
+  [[nodiscard]] const char* what() const noexcept override { return error_.message.c_str(); }
+
+ private:
+  Error error_;
+};
+
+// A resolved object: points at a const T, or at the elements of a T[]. Cheap to copy; any thread.
+// What it points at stays, unchanged, until the last copy is gone; the fleet outlives them all.
+template <class T>
+class Pinned {
+ public:
+  using Codec = detail::ObjectCodec<T>;
+  using Value = typename Codec::Value;
+
+  [[nodiscard]] decltype(auto) operator*() const noexcept { return Codec::get(value_); }
+  [[nodiscard]] auto operator->() const noexcept { return Codec::arrow(value_); }
+  [[nodiscard]] const Handle& handle() const noexcept { return view_.handle; }
+  // The object as it is stored.
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return view_.bytes; }
+  [[nodiscard]] ResolvedBy how() const noexcept { return view_.how; }
+
+  // For the library.
+  [[nodiscard]] static Result<Pinned> create(detail::ObjectView view) {
+    Pinned pinned;
+    auto value = Codec::decode(view.bytes);
+    if (!value) return tl::unexpected(std::move(value).error());
+    pinned.value_ = *std::move(value);
+    pinned.view_ = std::move(view);
+    return pinned;
+  }
+
+ private:
+  Pinned() = default;
+  detail::ObjectView view_;
+  Value value_{};
+};
+
+// A reference. Cheap to copy; any thread; copies share what they have resolved. The fleet outlives
+// it. It owns nothing: the object lives as its lifetime says.
+template <class T>
+class Ref {
+ public:
+  using Codec = detail::ObjectCodec<T>;
+
+  // A handle that came from somewhere. Errors: type_mismatch; bad_format. The home is not asked.
+  [[nodiscard]] static Result<Ref> from(const Fleet& fleet, const Handle& handle) {
+    return from(detail::ObjectDoor(fleet.objects()), handle);
+  }
+  [[nodiscard]] static Result<Ref> parse(const Fleet& fleet, std::string_view text) {
+    auto handle = Handle::parse(text);
+    if (!handle) return tl::unexpected(std::move(handle).error());
+    return from(fleet, *handle);
+  }
+
+  [[nodiscard]] const Handle& handle() const noexcept { return state_->handle; }
+  // The id of the node that answers for the object.
+  [[nodiscard]] std::uint64_t home() const noexcept { return handle().home; }
+
+  // --- The value ---
+  // Resolves it, once for all copies of this Ref and whatever threads they are used by.
+  [[nodiscard]] Result<Pinned<T>> resolve() const {
+    const std::lock_guard lock(state_->mutex);
+    if (state_->pinned) return *state_->pinned;
+    auto view = state_->door.resolve(state_->handle);
+    if (!view) return tl::unexpected(std::move(view).error());
+    return keep(*std::move(view));
+  }
+  // The same of an object that may not be there yet (Promise).
+  [[nodiscard]] Result<Pinned<T>> wait(std::chrono::nanoseconds at_most) const {
+    const std::lock_guard lock(state_->mutex);
+    if (state_->pinned) return *state_->pinned;
+    auto view = state_->door.await(state_->handle, 0, at_most);
+    if (!view) return tl::unexpected(std::move(view).error());
+    return keep(*std::move(view));
+  }
+  // Both resolve it at the first use, and throw ResolveError if that fails.
+  [[nodiscard]] decltype(auto) operator*() const { return *resolved(); }
+  [[nodiscard]] auto operator->() const { return resolved().operator->(); }
+  [[nodiscard]] bool is_resolved() const {
+    const std::lock_guard lock(state_->mutex);
+    return state_->pinned.has_value();
+  }
+  // Lets go of what was resolved; copies of it that were handed out stay. The next use resolves it
+  // again.
+  void forget() const {
+    const std::lock_guard lock(state_->mutex);
+    state_->pinned.reset();
+  }
+
+  // --- Parts of an array, copied, without the rest ---
+  [[nodiscard]] auto slice(std::uint64_t first, std::uint64_t count) const
+    requires Codec::kIsArray
+  {
+    return strided(first, count, 1);
+  }
+  // Every step-th element from `first` on.
+  [[nodiscard]] Result<std::vector<typename Codec::Element>> strided(std::uint64_t first,
+                                                                     std::uint64_t count,
+                                                                     std::uint64_t step) const
+    requires Codec::kIsArray
+  {
+    constexpr std::uint64_t kSize = sizeof(typename Codec::Element);
+    const bool together = step == 1;
+    auto bytes = state_->door.read(handle(), {.offset = first * kSize,
+                                              .bytes = together ? count * kSize : kSize,
+                                              .step = step * kSize,
+                                              .pieces = together ? 1 : count});
+    if (!bytes) return tl::unexpected(std::move(bytes).error());
+    std::vector<typename Codec::Element> elements(count);
+    if (count > 0) std::memcpy(elements.data(), bytes->data(), bytes->size());
+    return elements;
+  }
+  // One field of a plain struct: ref.field(&Particle::energy).
+  template <class Field>
+  [[nodiscard]] Result<Field> field(Field T::* member) const
+    requires(Codec::kIsPlain && kPlain<Field>)
+  {
+    static const T probe{};
+    const auto offset = static_cast<std::uint64_t>(reinterpret_cast<const char*>(&(probe.*member)) -
+                                                   reinterpret_cast<const char*>(&probe));
+    auto bytes =
+        state_->door.read(handle(), {.offset = offset, .bytes = sizeof(Field), .pieces = 1});
+    if (!bytes) return tl::unexpected(std::move(bytes).error());
+    Field value;
+    std::memcpy(&value, bytes->data(), sizeof value);
+    return value;
+  }
+
+  // --- The object, at its home ---
+  [[nodiscard]] Result<bool> exists() const { return state_->door.exists(handle()); }
+  // Nobody resolves it any more; those who have keep it. Evicting what is gone is fine. Errors:
+  // borrowed.
+  Status evict() const { return state_->door.evict(handle()); }
+  [[nodiscard]] Result<ObjectStatus> status() const { return state_->door.status(handle()); }
+  // From now on; a lease may be made shorter, too.
+  Status set_lifetime(const Lifetime& lifetime) const {
+    return state_->door.set_lifetime(handle(), lifetime);
+  }
+  // A pinned object outlives its lifetime, and stays in memory, until it is unpinned or evicted.
+  Status pin() const { return state_->door.set_pinned(handle(), true); }
+  Status unpin() const { return state_->door.set_pinned(handle(), false); }
+  // The same object with fewer rights, to be given away. Needs the right to delegate.
+  [[nodiscard]] Result<Ref> restrict_to(Rights rights) const {
+    return again(state_->door.restrict_to(handle(), rights));
+  }
+
+  // --- Versions ---
+  [[nodiscard]] Result<Ref> latest() const { return again(state_->door.newest(handle())); }
+  // Publishes a new version after this one, in one step. Errors: stale (somebody was quicker),
+  // borrowed, permission (somebody else owns the object).
+  template <class V>
+  [[nodiscard]] Result<Ref> update(const V& value) const {
+    const typename Codec::Encoded encoded(value);
+    return again(state_->door.update(handle(), encoded.parts()));
+  }
+  // Waits until there is a newer version than this one.
+  [[nodiscard]] Result<Ref> next_version(std::chrono::nanoseconds at_most) const {
+    auto view = state_->door.await(handle(), handle().version, at_most);
+    if (!view) return tl::unexpected(std::move(view).error());
+    Ref next(state_->door, view->handle);
+    auto kept = next.keep(*std::move(view));
+    if (!kept) return tl::unexpected(std::move(kept).error());
+    return next.again(next.state_->door.newest(next.handle()));
+  }
+
+  friend bool operator==(const Ref& a, const Ref& b) { return a.handle() == b.handle(); }
+
+  // For the library.
+  [[nodiscard]] static Result<Ref> from(const detail::ObjectDoor& door, const Handle& handle) {
+    if (handle.type != Codec::type_hash()) {
+      return tl::unexpected(Error{ErrorCode::type_mismatch, "object " + handle.object.short_hex() +
+                                                                " is not of the type " +
+                                                                std::string(Codec::type())});
+    }
+    return Ref(door, handle);
+  }
+  [[nodiscard]] const detail::ObjectDoor& door() const noexcept { return state_->door; }
+
+ private:
+  struct State {
+    detail::ObjectDoor door;
+    Handle handle;
+    std::mutex mutex;
+    std::optional<Pinned<T>> pinned;
+    State(const detail::ObjectDoor& to, const Handle& which) : door(to), handle(which) {}
+  };
+
+  Ref(const detail::ObjectDoor& door, const Handle& handle)
+      : state_(std::make_shared<State>(door, handle)) {}
+  [[nodiscard]] Result<Ref> again(Result<Handle> handle) const {
+    if (!handle) return tl::unexpected(std::move(handle).error());
+    return Ref(state_->door, *handle);
+  }
+  [[nodiscard]] Result<Pinned<T>> keep(detail::ObjectView view) const {
+    auto pinned = Pinned<T>::create(std::move(view));
+    if (pinned) state_->pinned = *pinned;
+    return pinned;
+  }
+  // The Ref keeps what it returns, so that references into it stay.
+  [[nodiscard]] const Pinned<T>& resolved() const {
+    auto pinned = resolve();
+    if (!pinned) throw ResolveError(std::move(pinned).error());
+    return *state_->pinned;
+  }
+
+  std::shared_ptr<State> state_;
+};
+
+// The Ref that a value of type V is put as: a vector or span of plain elements as an array.
+template <class V>
+using RefTo = Ref<detail::StoredAs<V>>;
+
+template <class V>
+auto NodeHandle::put(const V& value, const PutOptions& options) const {
+  using Stored = detail::StoredAs<V>;
+  using Codec = detail::ObjectCodec<Stored>;
+  const typename Codec::Encoded encoded(value);
+  const detail::ObjectDoor door(objects());
+  auto handle = door.put(id(), {.type = Codec::type_hash(), .options = options}, encoded.parts());
+  if (!handle) return Result<Ref<Stored>>(tl::unexpected(std::move(handle).error()));
+  return Ref<Stored>::from(door, *handle);
+}
+
+template <class V>
+auto NodeHandle::put_batch(std::span<const V> values, const PutOptions& options) const {
+  using Stored = detail::StoredAs<V>;
+  using Codec = detail::ObjectCodec<Stored>;
+  std::vector<typename Codec::Encoded> encoded;
+  encoded.reserve(values.size());
+  std::vector<std::span<const std::byte>> objects_bytes;
+  objects_bytes.reserve(values.size());
+  for (const V& value : values) {
+    encoded.emplace_back(value);
+    objects_bytes.push_back(encoded.back().whole());
+  }
+  const detail::ObjectDoor door(objects());
+  auto handles =
+      door.put_all(id(), {.type = Codec::type_hash(), .options = options}, objects_bytes);
+  std::vector<Result<RefTo<V>>> refs;
+  refs.reserve(handles.size());
+  for (auto& handle : handles) {
+    if (handle) {
+      refs.push_back(Ref<Stored>::from(door, *handle));
+    } else {
+      refs.push_back(tl::unexpected(std::move(handle).error()));
+    }
+  }
+  return refs;
+}
+
+// Resolves many at once, in one message for each home. What fails has its error.
+template <class T>
+std::vector<Result<Pinned<T>>> resolve_batch(std::span<const Ref<T>> refs) {
+  std::vector<Result<Pinned<T>>> results;
+  if (refs.empty()) return results;
+  std::vector<Handle> handles;
+  handles.reserve(refs.size());
+  for (const Ref<T>& ref : refs) handles.push_back(ref.handle());
+  results.reserve(refs.size());
+  for (auto& view : refs.front().door().resolve_all(handles)) {
+    if (view) {
+      results.push_back(Pinned<T>::create(*std::move(view)));
+    } else {
+      results.push_back(tl::unexpected(std::move(view).error()));
+    }
+  }
+  return results;
+}
+
+}  // namespace godwit
