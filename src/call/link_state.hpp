@@ -86,10 +86,12 @@ struct Peer {
   IntrusiveList<OutgoingCall, OutgoingTag> waiting;  // for a link, or for a credit
   std::vector<QueuedMessage> queued;
   bool serves = false;  // a node, which others may reach too; not a client
+  bool broke = false;   // the last link to it did not end in good order
   bool in_use = false;  // some link is of this peer; true only inside forget_strangers()
   bool dialling = false;
   unsigned attempt = 0;  // which address is tried
   Duration backoff{};
+  Time news_until;  // a node nobody has told of is dialled again until then; 0: it is not
   bool retry_armed = false;
   Error last_error;
 
