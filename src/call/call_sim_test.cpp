@@ -126,6 +126,7 @@ struct Mix {
     shape.nodes = 2 + seed % 5;
     if (seed % 3 == 0) shape.code_budget_bytes = 100'000;  // evicts all the time
     if (seed % 8 < 4) shape.idle_link = microseconds(500) * (1 << seed % 6);
+    if (seed % 5 == 0) shape.news_delay = milliseconds(900);
     if (seed % 7 == 0) {
       shape.kept = {.max_bytes = 1, .max_bundles = 1};
       shape.hold_bundles = false;

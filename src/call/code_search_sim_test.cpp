@@ -159,7 +159,8 @@ TEST_F(CodeInAFleet, AReferralToNobodyEndsTheCall) {
   head.reason = static_cast<std::uint32_t>(ErrorCode::unknown_code);
   head.referral = 0x1234;
   liar.send(header, bytes_of_value(head));
-  ASSERT_TRUE(fleet.world().run_until([&] { return liar.answers == 2; }, seconds(1)));
+  ASSERT_TRUE(fleet.world().run_until([&] { return liar.answers == 2; }, seconds(2)))
+      << "no news of it came";
   EXPECT_EQ(liar.last.kind, wire::Kind::reply);
   EXPECT_EQ(wire::unpack_outcome(liar.last.aux).reason, ErrorCode::unknown_code);
   EXPECT_EQ(node(fleet, 0).engine->calls_inside(), 0U);

@@ -54,6 +54,7 @@ class Process final : public Dialer, public EngineObserver {
     reactor_->remove(*transport_);
   }
 
+  bool knows(NodeId) const override { return true; }
   Result<Dialled> dial(NodeId, unsigned attempt) override {
     if (attempt > 0 || !peer) return fail(ErrorCode::not_found, "no address");
     GODWIT_TRY(const LinkId link, transport_->connect(*peer));

@@ -18,6 +18,9 @@ class Dialer {
   virtual ~Dialer() = default;
   // Starts a link to the node's attempt-th address, counted from 0. not_found: there are no more.
   [[nodiscard]] virtual Result<Dialled> dial(NodeId node, unsigned attempt) = 0;
+  // Whether this process has heard of the node, be it dead by now. If not, news of it may be on its
+  // way.
+  [[nodiscard]] virtual bool knows(NodeId node) const = 0;
 };
 
 }  // namespace godwit::call

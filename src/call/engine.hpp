@@ -58,6 +58,8 @@ class Engine final : public code::StoreEvents, private CodeSearchHost {
     std::uint32_t max_hops = 100'000;
     std::uint32_t max_fan_out = 4096;  // calls one function may have outstanding
     Duration reconnect_window = std::chrono::seconds(10);  // for idempotent calls of a lost node
+    // How long what is meant for a node that this process has not heard of waits for news of it.
+    Duration news_window = std::chrono::seconds(1);
     Duration inline_overrun = std::chrono::milliseconds(1);
     // A link on which nothing is outstanding and nothing was said for so long is ended. Zero:
     // never.
@@ -171,6 +173,8 @@ class Engine final : public code::StoreEvents, private CodeSearchHost {
   void dial(Peer& peer);
   void dial_failed(Peer& peer, const Error& why);
   void fail_waiting(Peer& peer);
+  [[nodiscard]] bool awaits_news(Peer& peer, Time now);
+  void dial_again(Peer& peer, Time when);
   [[nodiscard]] LinkState* link_to(NodeId node) override;
   void lose_sent(LinkState& link, const Error& why);
   void lose_incoming(LinkState& link);
@@ -235,6 +239,7 @@ class Engine final : public code::StoreEvents, private CodeSearchHost {
   void send_lent(LinkState& link, std::uint64_t caller_id, std::uint64_t token, ReplyBuffer& reply,
                  std::uint8_t flags);
   void release(IncomingCall& call);
+  static void take_off(LinkState& link, IncomingCall& call);
   void note_overrun(const code::FunctionSlot& slot, std::uint64_t cycles);
 
   // code_exchange.cpp

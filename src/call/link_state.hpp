@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "base/ids.hpp"
@@ -35,7 +36,10 @@ struct LinkState {
   std::uint32_t outgoing_count = 0;  // calls whose OutgoingCall::link this is
   std::uint32_t incoming_count = 0;  // calls of the peer that we have not ended,
   std::uint32_t without_credit = 0;  // and of these, those that the peer has the credit of
+  // Those of them that a cancel looks through: as few as the peer was granted, and our fetches.
   IntrusiveList<IncomingCall, IncomingTag> incoming;
+  // The others, which gave the credit back to wait: by the peer's id, as they may be thousands.
+  std::unordered_map<std::uint64_t, IncomingCall*> waiting_long;
   Time status_window;                 // since when statuses are counted,
   std::uint32_t status_count = 0;     // and how many the peer has asked for since
   std::vector<std::uint64_t> tokens;  // by FunctionRef::index; 0: not learnt yet
@@ -86,10 +90,12 @@ struct Peer {
   IntrusiveList<OutgoingCall, OutgoingTag> waiting;  // for a link, or for a credit
   std::vector<QueuedMessage> queued;
   bool serves = false;  // a node, which others may reach too; not a client
+  bool broke = false;   // the last link to it did not end in good order
   bool in_use = false;  // some link is of this peer; true only inside forget_strangers()
   bool dialling = false;
   unsigned attempt = 0;  // which address is tried
   Duration backoff{};
+  Time news_until;  // a node nobody has told of is dialled again until then; 0: it is not
   bool retry_armed = false;
   Error last_error;
 

@@ -10,6 +10,8 @@ namespace {
 
 constexpr Duration kFirstBackoff = std::chrono::milliseconds(20);
 constexpr Duration kLastBackoff = std::chrono::milliseconds(500);
+// Between two looks for news of a node; one costs a look-up.
+constexpr Duration kNewsPause = std::chrono::milliseconds(20);
 // Whether to send the call (again) to a node that was lost: only what may run twice, and only for a
 // while after its first trouble.
 bool worth_retrying(OutgoingCall& call, Time now, Duration window) {
@@ -49,6 +51,7 @@ void Engine::on_up(Port& port, LinkId id, const fabric::Hello& hello) {
   Peer& peer = peer_of(hello.node);
   peer.name = parsed->name;
   peer.serves = parsed->serves;
+  peer.broke = false;
   peer.backoff = {};
   link.peer = &peer;
   link.up = true;
@@ -104,6 +107,7 @@ void Engine::on_down(Port& port, LinkId id, const Error& why) {
     return;
   }
   if (peer->links.empty()) {
+    peer->broke = !in_good_order;
     observer_.on_peer_down(peer->id, in_good_order ? Error{ErrorCode::none, "idle"} : why);
   }
   if (!peer->waiting.empty()) pump(*peer);
@@ -135,8 +139,7 @@ void Engine::lose_sent(LinkState& link, const Error& why) {
 
 void Engine::lose_incoming(LinkState& link) {
   std::vector<ContentId> orphaned;
-  link.incoming.for_each([&](IncomingCall& call) {
-    call.link->incoming.remove(call);
+  const auto lose = [&](IncomingCall& call) {
     call.link = nullptr;
     call.cancelled.store(true, std::memory_order_relaxed);
     if (call.state == IncomingCall::State::parked) {
@@ -149,7 +152,12 @@ void Engine::lose_incoming(LinkState& link) {
       cancel_travelling(call);
       release(call);
     }
+  };
+  link.incoming.for_each([&](IncomingCall& call) {
+    link.incoming.remove(call);
+    lose(call);
   });
+  for (const auto& [id, call] : std::exchange(link.waiting_long, {})) lose(*call);
   link.incoming_count = 0;
   // Whoever was asked last may be gone; but code that has come and is being loaded needs nobody.
   for (const ContentId& bundle : orphaned) {
@@ -192,6 +200,7 @@ void Engine::dial_failed(Peer& peer, const Error& why) {
 // have provably not started, and say so.
 void Engine::fail_waiting(Peer& peer) {
   const Time now = scheduler_.now();
+  if (awaits_news(peer, now)) return dial_again(peer, std::min(now + kNewsPause, peer.news_until));
   peer.queued.clear();
   observer_.on_unreachable(peer.id, peer.last_error);
   std::vector<OutgoingCall*> given_up;
@@ -207,8 +216,24 @@ void Engine::fail_waiting(Peer& peer) {
   search_.unreachable(peer, peer.last_error);
   if (peer.waiting.empty() || peer.retry_armed) return;
   peer.backoff = std::clamp(peer.backoff * 2, kFirstBackoff, kLastBackoff);
-  peer.retry_armed = true;
-  scheduler_.post_at(now + peer.backoff, [self = self_, node = peer.id] {
+  dial_again(peer, now + peer.backoff);
+}
+
+// Nodes hear of each other one by one, so whoever sends a call here may know nodes that this one
+// does not know yet. One that is known to be gone is not waited for, nor a client, nor NodeId{}:
+// the owner of what has none.
+bool Engine::awaits_news(Peer& peer, Time now) {
+  const bool may_be_there = peer.name.empty() ? peer.id.value != 0 : peer.serves && !peer.broke;
+  const bool unheard_of = may_be_there && !dialer_.knows(peer.id);
+  if (unheard_of && peer.news_until.ns == 0) peer.news_until = now + options_.news_window;
+  if (unheard_of && now < peer.news_until) return true;
+  peer.news_until = {};
+  return false;
+}
+
+void Engine::dial_again(Peer& peer, Time when) {
+  if (std::exchange(peer.retry_armed, true)) return;
+  scheduler_.post_at(when, [self = self_, node = peer.id] {
     if (*self == nullptr) return;
     Peer& again = (*self)->peer_of(node);
     again.retry_armed = false;

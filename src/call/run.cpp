@@ -243,13 +243,21 @@ void Engine::send_lent(LinkState& link, std::uint64_t caller_id, std::uint64_t t
   reply.lender.reset();
 }
 
+void Engine::take_off(LinkState& link, IncomingCall& call) {
+  if (call.waits_long) [[unlikely]] {
+    link.waiting_long.erase(call.caller_id);
+  } else {
+    link.incoming.remove(call);
+  }
+}
+
 void Engine::release(IncomingCall& call) {
   search_.remove(call);
   watches_.remove(call);
   stop_waiting(call);
   LinkState* link = call.link;
   if (link != nullptr) {
-    link->incoming.remove(call);
+    take_off(*link, call);
     --link->incoming_count;
     if (!call.holds_credit) --link->without_credit;
   }

@@ -1,5 +1,6 @@
 #include "call/sim_fleet.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -121,7 +122,7 @@ void SimExecutor::run_held() {
 }
 
 SimProcess::SimProcess(SimFleet& owner, ProcessId self, bool serves)
-    : fleet(owner), id(self), functions(owner.shape_.kept) {
+    : fleet(owner), id(self), booted_at(owner.world_.now()), functions(owner.shape_.kept) {
   World& world = fleet.world_;
   Scheduler& scheduler = world.scheduler(self);
   if (serves) {
@@ -150,12 +151,24 @@ SimProcess::SimProcess(SimFleet& owner, ProcessId self, bool serves)
 
 Result<Dialer::Dialled> SimProcess::dial(NodeId node, unsigned attempt) {
   if (attempt > 0) return fail(ErrorCode::not_found, "it has one address");
+  if (!knows(node)) return fail(ErrorCode::not_found, "not heard of");
   for (const ProcessId process : fleet.nodes_) {
     if (fleet.world_.node_id(process) != node) continue;
     GODWIT_TRY(const LinkId link, transport->connect(fleet.world_.address(process)));
     return Dialled{port, link};
   }
   return fail(ErrorCode::not_found, "no such node");
+}
+
+bool SimProcess::knows(NodeId node) const {
+  const Time now = fleet.world_.now();
+  if (const auto told = news.find(node); told != news.end()) return now >= told->second;
+  const auto is_it = [&](ProcessId process) { return fleet.world_.node_id(process) == node; };
+  if (std::ranges::none_of(fleet.nodes_, is_it)) return false;
+  const auto delay = static_cast<std::uint64_t>(fleet.shape_.news_delay.count());
+  if (delay == 0) return true;
+  const std::uint64_t chance = mix64(fleet.world_.seed() ^ mix64(node.value + id.index));
+  return now >= booted_at + Duration(chance % delay);
 }
 
 FunctionRef* SimProcess::function(std::size_t bundle, SimFunction function) {

@@ -63,6 +63,7 @@ class SimFleet;
 struct SimProcess final : Dialer, EngineObserver {
   SimProcess(SimFleet& fleet, ProcessId self, bool serves);
   Result<Dialled> dial(NodeId node, unsigned attempt) override;
+  bool knows(NodeId node) const override;
   [[nodiscard]] FunctionRef* function(std::size_t bundle, SimFunction function);
 
   void on_peer_down(NodeId node, const Error& why) override {
@@ -80,7 +81,9 @@ struct SimProcess final : Dialer, EngineObserver {
 
   SimFleet& fleet;
   ProcessId id;
-  EngineObserver* watcher = nullptr;  // for a test that wants to know
+  Time booted_at;
+  std::unordered_map<NodeId, Time> news;  // when it hears of a node, where a test says so
+  EngineObserver* watcher = nullptr;      // for a test that wants to know
   FunctionTable functions;
   std::set<std::size_t> opened;  // bundles
   std::unique_ptr<code::Loader> loader;
@@ -118,6 +121,8 @@ class SimFleet {
     std::uint32_t credits = 16;
     std::uint32_t max_hops = 1000;
     Duration idle_link = std::chrono::seconds(60);
+    // A process that has started hears of each node within this time.
+    Duration news_delay{};
     // What each process may keep of bundles that nobody holds.
     KeptBundles::Limits kept{};
     // Applications hold their bundles; else they open one, call, let go of it, and now and then

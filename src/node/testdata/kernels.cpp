@@ -166,6 +166,13 @@ godwit::Next<std::vector<std::uint64_t>> tour(godwit::Here& here, std::vector<st
 }
 GODWIT_EXPORT(tour);
 
+// Goes to the node, and says where it is.
+godwit::Next<std::uint64_t> visit(godwit::Here& here, std::uint64_t node) {
+  if (here.self().id == node) return node;
+  return here.continue_at<visit>(godwit::Node{node}, node);
+}
+GODWIT_EXPORT(visit);
+
 // Asks every node for a part and adds the answers up.
 std::uint64_t sum_of_fleet(godwit::Here& here, std::uint64_t each) {
   std::vector<godwit::Node> nodes(64);
