@@ -34,7 +34,6 @@ precompile(layer LIBRARY)
 precompile(commands_library LIBRARY HEADERS <CLI/CLI.hpp> LINK CLI11::CLI11)
 precompile(commands PROGRAM HEADERS <CLI/CLI.hpp> LINK CLI11::CLI11)
 if(GODWIT_BUILD_TESTS)
-  find_package(GTest REQUIRED)
   precompile(test PROGRAM HEADERS <gmock/gmock.h> <gtest/gtest.h> LINK GTest::gmock)
 endif()
 

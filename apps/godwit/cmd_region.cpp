@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/fail.hpp"
+#include "code/types/text.hpp"
 #include "columns.hpp"
 #include "command.hpp"
 #include "connect.hpp"
@@ -149,10 +150,10 @@ Ended get(const RegionOrder& order, bool json) {
   for (std::uint64_t i = 0; i < order.count; ++i) {
     const Bytes element = Bytes(elements).subspan(i * type.size, type.size);
     if (json) {
-      GODWIT_TRY(const std::string value, element_json(type, element));
+      GODWIT_TRY(const std::string value, code::format_json(type, element));
       out.raw(value);
     } else {
-      GODWIT_TRY(const std::string value, element_text(type, element));
+      GODWIT_TRY(const std::string value, code::format_text(type, element));
       fmt::print("{}\n", value);
     }
   }

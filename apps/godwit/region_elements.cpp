@@ -39,14 +39,6 @@ Result<Buffer> elements_of(const code::Type& type, std::span<const std::string> 
   return elements;
 }
 
-Result<std::string> element_text(const code::Type& type, Bytes element) {
-  return code::format_text(type, element);
-}
-
-Result<std::string> element_json(const code::Type& type, Bytes element) {
-  return code::format_json(type, element);
-}
-
 Result<Sharding> sharding_named(std::string_view text) {
   constexpr std::string_view kChunked = "cyclic:";
   if (text == "blocks") return Sharding::blocks();

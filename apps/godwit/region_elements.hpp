@@ -1,4 +1,4 @@
-// Elements of a region as people write and read them, whatever their type.
+// Elements of a region as people write them, whatever their type.
 #pragma once
 
 #include <span>
@@ -19,9 +19,6 @@ namespace godwit::cli {
 // The memory of consecutive elements, one for each word. Errors: invalid_argument, naming the word.
 [[nodiscard]] Result<Buffer> elements_of(const code::Type& type,
                                          std::span<const std::string> words);
-// One element.
-[[nodiscard]] Result<std::string> element_text(const code::Type& type, Bytes element);
-[[nodiscard]] Result<std::string> element_json(const code::Type& type, Bytes element);
 
 // blocks, cyclic, cyclic:CHUNK or hashed. Errors: invalid_argument.
 [[nodiscard]] Result<Sharding> sharding_named(std::string_view text);

@@ -22,6 +22,10 @@ double ns_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::nano>(Clock::now() - begin).count();
 }
 
+std::optional<double> ns_of(const std::optional<CostBook::Figure>& figure) {
+  return figure ? std::optional(figure->ns) : std::nullopt;
+}
+
 class Calibration {
  public:
   explicit Calibration(const Attachment& region)
@@ -43,7 +47,7 @@ class Calibration {
                              __ATOMIC_RELAXED);
     }
     book_.set_load(node, ns_since(begin) / kLoads);
-    return book_.load(node)->ns;
+    return ns_of(book_.load(node));
   }
 
   std::optional<double> get(std::uint32_t shard) {
@@ -58,7 +62,7 @@ class Calibration {
                                 std::uint64_t{1});
     });
     if (measured) book_.set_get(node, *measured);
-    return measured ? measured : known ? std::optional(known->ns) : std::nullopt;
+    return ns_of(book_.get(node));
   }
 
   // Between that shard's node and the next one's, there and back and there again.
@@ -73,8 +77,7 @@ class Calibration {
       return region_.call(Op::hop, region_.note("hop", 0, 1, shard), from.value, to.value, kHops);
     });
     if (measured) book_.set_hop(from, to, std::max(0.0, *measured - *get_ns) / kHops);
-    const auto now = book_.hop(from, to);
-    return now ? std::optional(now->ns) : std::nullopt;
+    return ns_of(book_.hop(from, to));
   }
 
   // A call that is handed to a worker there.
@@ -88,7 +91,7 @@ class Calibration {
                           std::span<const std::uint64_t>(&first, 1));
     });
     if (measured) book_.set_work(node, *measured);
-    return measured ? measured : known ? std::optional(known->ns) : std::nullopt;
+    return ns_of(book_.work(node));
   }
 
   std::optional<double> pull_byte(std::uint32_t shard, std::optional<double> work_ns) {
@@ -98,9 +101,7 @@ class Calibration {
     const std::uint64_t size = region_.element_size();
     const std::uint64_t count = std::min(elements_of(shard), kPullBytes / size);
     // Of a few bytes nothing can be told.
-    if (!work_ns || count * size < kPullBytes / 8) {
-      return known ? std::optional(known->ns) : std::nullopt;
-    }
+    if (!work_ns || count * size < kPullBytes / 8) return ns_of(known);
     const auto measured = best_of(kPulls, [&] {
       return region_.call(Op::get_bulk, region_.note("get", 0, count, shard), region_.id(), shard,
                           std::uint64_t{0}, count);
@@ -109,8 +110,7 @@ class Calibration {
       book_.set_pull_byte(node,
                           std::max(0.0, *measured - *work_ns) / static_cast<double>(count * size));
     }
-    const auto now = book_.pull_byte(node);
-    return now ? std::optional(now->ns) : std::nullopt;
+    return ns_of(book_.pull_byte(node));
   }
 
  private:
@@ -175,9 +175,6 @@ double scan_byte_ns() {
 
 StepCosts recall(const Attachment& region) {
   const CostBook& book = region.host().costs();
-  const auto ns_of = [](const std::optional<CostBook::Figure>& figure) {
-    return figure ? std::optional(figure->ns) : std::nullopt;
-  };
   const auto& shards = region.shards();
   std::vector<ShardCost> costs = bare_costs(region);
   for (std::uint32_t i = 0; i < shards.size(); ++i) {
