@@ -15,6 +15,8 @@
 #include "godwit/ops/update.hpp"
 #include "godwit/ops/watch.hpp"
 #include "godwit/outcome.hpp"
+#include "godwit/owned.hpp"
+#include "godwit/promise.hpp"
 #include "godwit/ref.hpp"
 #include "godwit/region.hpp"
 #include "godwit/struct.hpp"

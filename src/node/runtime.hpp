@@ -2,6 +2,7 @@
 // client differ only in whether they serve.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <functional>
@@ -120,7 +121,9 @@ class Runtime final : private call::Dialer, private call::EngineObserver, privat
   void hear(const fleet::NameEntry& name);
   // runtime_objects.cpp
   void make_objects();
+  void objects_used();
   void sweep_objects();
+  void sweep_objects_at(Time when);
   void lose_objects_of(NodeId node, const Error& why);
 
   void directory_changed();
@@ -169,6 +172,8 @@ class Runtime final : private call::Dialer, private call::EngineObserver, privat
   std::unique_ptr<ref::ObjectStore> object_store_;
   std::unique_ptr<ref::ObjectService> object_service_;
   std::unique_ptr<ref::SegmentExchange> segments_;
+  std::atomic<bool> objects_used_{false};  // since the last sweep
+  TimerId object_sweep_;
   std::unique_ptr<ref::AccessHost> access_host_;
   std::unique_ptr<ref::ObjectAccess> object_access_;
   call::Port* shm_port_ = nullptr;

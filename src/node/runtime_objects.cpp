@@ -44,9 +44,9 @@ void Runtime::make_objects() {
         .home = options_.id, .arena = *options_.objects, .key = ref::HandleKey::random()};
     options.on_ready = [this](std::uint64_t waiter) { engine_->run_again(waiter); };
     object_store_ = std::make_unique<ref::ObjectStore>(*reactor_, std::move(options));
-    object_service_ = std::make_unique<ref::ObjectService>(*object_store_);
+    object_service_ =
+        std::make_unique<ref::ObjectService>(*object_store_, [this] { objects_used(); });
     engine_->set_objects(object_service_.get());
-    reactor_->post([this] { sweep_objects(); });
   }
   segments_ = std::make_unique<ref::SegmentExchange>(
       *engine_, *reactor_, object_store_ != nullptr ? &object_store_->arena() : nullptr);
@@ -54,11 +54,22 @@ void Runtime::make_objects() {
   object_access_ = std::make_unique<ref::ObjectAccess>(*access_host_, object_store_.get());
 }
 
-// Leases end within this of their time.
+// Any thread. What was put or shortened ends within this of its time.
+void Runtime::objects_used() {
+  constexpr Duration kSoon = std::chrono::milliseconds(20);
+  if (objects_used_.load(std::memory_order_relaxed) || objects_used_.exchange(true)) return;
+  reactor_->post([this] { sweep_objects_at(reactor_->now() + kSoon); });
+}
+
+void Runtime::sweep_objects_at(Time when) {
+  reactor_->cancel(object_sweep_);
+  object_sweep_ = reactor_->post_at(when, [this] { sweep_objects(); });
+}
+
 void Runtime::sweep_objects() {
-  constexpr Duration kLongest = std::chrono::milliseconds(50);
-  const Time next = std::min(object_store_->sweep(), reactor_->now() + kLongest);
-  reactor_->post_at(next, [this] { sweep_objects(); });
+  if (object_store_ == nullptr) return;
+  objects_used_.store(false);
+  if (const Time next = object_store_->sweep(); next.ns != INT64_MAX) sweep_objects_at(next);
 }
 
 void Runtime::lose_objects_of(NodeId node, const Error& why) {

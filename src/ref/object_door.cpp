@@ -135,9 +135,8 @@ Result<ObjectView> ObjectDoor::await(const Handle& handle, std::uint64_t newer_t
 
 Result<std::vector<std::byte>> ObjectDoor::read(const Handle& handle,
                                                 const ObjectSelection& selection) const {
-  GODWIT_TRY(const Buffer bytes,
-             access_->read(handle, {selection.offset, selection.bytes, selection.step,
-                                    selection.pieces}));
+  GODWIT_TRY(const Buffer bytes, access_->read(handle, {selection.offset, selection.bytes,
+                                                        selection.step, selection.pieces}));
   return std::vector<std::byte>(bytes.view().begin(), bytes.view().end());
 }
 
@@ -240,9 +239,9 @@ void ObjectDoor::forget_owned(const Handle& handle) const noexcept {
 }
 
 Result<std::uint64_t> ObjectDoor::borrow(const Handle& handle, bool to_write) const {
-  GODWIT_TRY(const std::uint64_t borrow,
-             value_of(access_->tell(ObjectOp::borrow,
-                                    {.handle = handle, .a = to_write ? 1U : 0U})));
+  GODWIT_TRY(
+      const std::uint64_t borrow,
+      value_of(access_->tell(ObjectOp::borrow, {.handle = handle, .a = to_write ? 1U : 0U})));
   access_->hold(NodeId{handle.home});
   return Result<std::uint64_t>(borrow);
 }

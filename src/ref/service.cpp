@@ -113,7 +113,10 @@ Result<bool> ObjectService::answer(const Asker& asker, Bytes bytes, call::ReplyB
       }
       const ObjectItem& item = view.items.front();
       GODWIT_TRY(const bool ready, store_.wait(item.handle, item.a, asker.waiter));
-      if (!ready) return false;
+      if (!ready) {
+        on_use_();
+        return false;
+      }
       Handle now = item.handle;
       if (item.a != 0) {
         GODWIT_TRY(now, store_.newest(item.handle));
@@ -144,6 +147,7 @@ Result<bool> ObjectService::answer(const Asker& asker, Bytes bytes, call::ReplyB
       }
     }
   }
+  on_use_();
   if (const Status written = answers.write_to(reply); !written) {
     return tl::unexpected(written.error());
   }

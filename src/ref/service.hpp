@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <utility>
 
 #include "base/bytes.hpp"
 #include "call/objects.hpp"
@@ -21,7 +23,9 @@ class ObjectService final : public call::Objects {
   static constexpr std::size_t kMaxAtOnce = std::size_t{64} << 10;
   static constexpr std::size_t kMaxListed = 4096;
 
-  explicit ObjectService(ObjectStore& store) : store_(store) {}
+  // `on_use` is called after each request, by any thread: times may have changed.
+  ObjectService(ObjectStore& store, std::function<void()> on_use)
+      : store_(store), on_use_(std::move(on_use)) {}
 
   Result<bool> answer(const Asker& asker, Bytes request, call::ReplyBuffer& reply) override;
   void stop_waiting(std::uint64_t waiter) override { store_.stop_waiting(waiter); }
@@ -42,6 +46,7 @@ class ObjectService final : public call::Objects {
   void list(const Request& request, Answers& answers);
 
   ObjectStore& store_;
+  const std::function<void()> on_use_;
 };
 
 }  // namespace godwit::ref

@@ -1,0 +1,221 @@
+// Ownership of objects: one owner, many readers or one writer, and nothing left behind.
+//
+//   auto model = godwit::Owned<double[]>::put(fleet.node(2), weights).value();
+//   auto reader = model.borrow().value();             // counted at the home; others may borrow too
+//   { auto writer = ...borrow_mut(); }                // refused while anybody reads
+//   auto offer = model.offer().value();               // send this to its next owner
+//
+// The object's home keeps the account, so it holds between processes, and a process that dies is
+// taken off it: what it owned ends, what it had borrowed is free again. Until an offer has been
+// accepted the owner is who it was; bytes of an offer that get lost lose nothing.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "godwit/ref.hpp"
+
+namespace godwit {
+
+// An object lent to this process for reading. Move-only; ends with it. While it lives nobody
+// changes or ends the object.
+template <class T>
+class Borrowed {
+ public:
+  // Anybody who has a Ref may borrow. Errors: borrowed (somebody writes), and those of resolve().
+  [[nodiscard]] static Result<Borrowed> from(const Ref<T>& ref) {
+    auto borrow = ref.door().borrow(ref.handle(), false);
+    if (!borrow) return tl::unexpected(std::move(borrow).error());
+    return Borrowed(ref, *borrow);
+  }
+  Borrowed(Borrowed&& other) noexcept
+      : ref_(other.ref_), borrow_(std::exchange(other.borrow_, 0)) {}
+  Borrowed& operator=(Borrowed&& other) noexcept {
+    if (this != &other) {
+      give_back();
+      ref_ = other.ref_;
+      borrow_ = std::exchange(other.borrow_, 0);
+    }
+    return *this;
+  }
+  ~Borrowed() { give_back(); }
+
+  // As of a Ref: the value, read-only, also for the hardware.
+  [[nodiscard]] decltype(auto) operator*() const { return *ref_; }
+  [[nodiscard]] auto operator->() const { return ref_.operator->(); }
+  [[nodiscard]] Result<Pinned<T>> resolve() const { return ref_.resolve(); }
+  [[nodiscard]] const Ref<T>& ref() const noexcept { return ref_; }
+
+ private:
+  Borrowed(Ref<T> ref, std::uint64_t borrow) : ref_(std::move(ref)), borrow_(borrow) {}
+  void give_back() noexcept {
+    if (borrow_ != 0) ref_.door().give_back(ref_.handle(), std::exchange(borrow_, 0));
+  }
+
+  Ref<T> ref_;
+  std::uint64_t borrow_;
+};
+
+// An object lent to this process for writing, to nobody else at the same time. Move-only.
+template <class T>
+class BorrowedMut {
+ public:
+  // Errors: borrowed (by whom), and those of a Ref.
+  [[nodiscard]] static Result<BorrowedMut> from(const Ref<T>& ref) {
+    auto borrow = ref.door().borrow(ref.handle(), true);
+    if (!borrow) return tl::unexpected(std::move(borrow).error());
+    auto newest = ref.latest();
+    if (!newest) {
+      ref.door().give_back(ref.handle(), *borrow);
+      return tl::unexpected(std::move(newest).error());
+    }
+    return BorrowedMut(*std::move(newest), *borrow);
+  }
+  BorrowedMut(BorrowedMut&& other) noexcept
+      : ref_(other.ref_), borrow_(std::exchange(other.borrow_, 0)) {}
+  BorrowedMut& operator=(BorrowedMut&&) = delete;
+  ~BorrowedMut() {
+    if (borrow_ != 0) ref_.door().give_back(ref_.handle(), borrow_);
+  }
+
+  [[nodiscard]] decltype(auto) operator*() const { return *ref_; }
+  [[nodiscard]] auto operator->() const { return ref_.operator->(); }
+  // Publishes a new version; readers of the one before keep it.
+  template <class V>
+  Status update(const V& value) {
+    auto next = ref_.update(value);
+    if (!next) return tl::unexpected(std::move(next).error());
+    ref_ = *std::move(next);
+    return {};
+  }
+  // The newest version.
+  [[nodiscard]] const Ref<T>& ref() const noexcept { return ref_; }
+
+ private:
+  BorrowedMut(Ref<T> ref, std::uint64_t borrow) : ref_(std::move(ref)), borrow_(borrow) {}
+
+  Ref<T> ref_;
+  std::uint64_t borrow_;
+};
+
+// Ownership on its way to another process: a handle and a number, which travel in any way.
+struct OwnershipOffer {
+  Handle handle;
+  std::uint64_t number = 0;
+
+  // "gdw://...#NUMBER"
+  [[nodiscard]] std::string to_text() const {
+    return handle.to_text() + "#" + std::to_string(number);
+  }
+  // Errors: bad_format.
+  [[nodiscard]] GODWIT_API static Result<OwnershipOffer> parse(std::string_view text);
+};
+
+// The one owner of an object, which ends with it. Move-only; one thread at a time. If it is
+// borrowed at that moment, it ends with the last borrow.
+template <class T>
+class Owned {
+ public:
+  static constexpr std::chrono::seconds kOfferTime{60};
+
+  template <class V>
+  [[nodiscard]] static Result<Owned> put(const NodeHandle& node, const V& value,
+                                         const PutOptions& options = {}) {
+    using Codec = detail::ObjectCodec<T>;
+    const typename Codec::Encoded encoded(value);
+    const detail::ObjectDoor door(node.objects());
+    auto handle =
+        door.put(node.id(), {.type = Codec::type_hash(), .options = options, .owned = true},
+                 encoded.parts());
+    if (!handle) return tl::unexpected(std::move(handle).error());
+    auto ref = Ref<T>::from(door, *handle);
+    if (!ref) return tl::unexpected(std::move(ref).error());
+    return Owned(*std::move(ref));
+  }
+  // Takes an object that nobody owns. Errors: permission (somebody does).
+  [[nodiscard]] static Result<Owned> take(const Ref<T>& ref) {
+    if (const Status owned = ref.door().own(ref.handle()); !owned) {
+      return tl::unexpected(owned.error());
+    }
+    return Owned(ref);
+  }
+  // Takes what another process offers; from here on it is ours, and no longer the other's. Errors:
+  // not_found (the time is up, or somebody else has taken it), type_mismatch.
+  [[nodiscard]] static Result<Owned> accept(const Fleet& fleet, const OwnershipOffer& offer) {
+    auto ref = Ref<T>::from(fleet, offer.handle);
+    if (!ref) return tl::unexpected(std::move(ref).error());
+    if (const Status taken = ref->door().accept(offer.handle, offer.number); !taken) {
+      return tl::unexpected(taken.error());
+    }
+    return Owned(*std::move(ref));
+  }
+
+  Owned(Owned&& other) noexcept : ref_(std::exchange(other.ref_, std::nullopt)) {}
+  Owned& operator=(Owned&& other) noexcept {
+    if (this != &other) {
+      drop();
+      ref_ = std::exchange(other.ref_, std::nullopt);
+    }
+    return *this;
+  }
+  ~Owned() { drop(); }
+
+  [[nodiscard]] decltype(auto) operator*() const { return **ref_; }
+  [[nodiscard]] auto operator->() const { return ref_->operator->(); }
+  // To be given to readers; it keeps nothing alive. Not after release().
+  [[nodiscard]] const Ref<T>& ref() const noexcept { return *ref_; }
+
+  [[nodiscard]] Result<Borrowed<T>> borrow() const { return Borrowed<T>::from(*ref_); }
+  [[nodiscard]] Result<BorrowedMut<T>> borrow_mut() const { return BorrowedMut<T>::from(*ref_); }
+  // Publishes a new version. Errors: borrowed.
+  template <class V>
+  Status update(const V& value) {
+    auto next = ref_->update(value);
+    if (!next) return tl::unexpected(std::move(next).error());
+    ref_ = *std::move(next);
+    return {};
+  }
+  // Another object with the same value, at the same home.
+  [[nodiscard]] Result<Owned> clone() const {
+    auto pinned = ref_->resolve();
+    if (!pinned) return tl::unexpected(std::move(pinned).error());
+    const std::span<const std::byte> bytes = pinned->bytes();
+    auto handle =
+        ref_->door().put(ref_->home(), {.type = ref_->handle().type, .owned = true}, {&bytes, 1});
+    if (!handle) return tl::unexpected(std::move(handle).error());
+    auto ref = Ref<T>::from(ref_->door(), *handle);
+    if (!ref) return tl::unexpected(std::move(ref).error());
+    return Owned(*std::move(ref));
+  }
+
+  // Offers it to whoever gets the result, for some time; a later offer replaces it. This stays the
+  // owner until it has been accepted. Then it owns nothing any more, and its end ends nothing.
+  [[nodiscard]] Result<OwnershipOffer> offer(std::chrono::nanoseconds time = kOfferTime) const {
+    auto number = ref_->door().offer(ref_->handle(), time);
+    if (!number) return tl::unexpected(std::move(number).error());
+    return OwnershipOffer{ref_->handle(), *number};
+  }
+  // Gives ownership up: the object lives on, as its lifetime says.
+  [[nodiscard]] Result<Ref<T>> release() {
+    if (const Status done = ref_->door().disown(ref_->handle()); !done) {
+      return tl::unexpected(done.error());
+    }
+    return *std::exchange(ref_, std::nullopt);
+  }
+
+ private:
+  explicit Owned(Ref<T> ref) : ref_(std::move(ref)) {}
+  // The home knows who owns it: if somebody has accepted it meanwhile, this does nothing.
+  void drop() noexcept {
+    if (ref_) ref_->door().drop_owned(ref_->handle());
+    ref_.reset();
+  }
+
+  std::optional<Ref<T>> ref_;
+};
+
+}  // namespace godwit

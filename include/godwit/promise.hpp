@@ -1,0 +1,99 @@
+// Objects that are promised before they are there.
+//
+//   auto promise = godwit::Promise<double[]>::make(fleet.node(1)).value();
+//   send(promise.ref().handle().to_text());             // consumers may have it, and wait, already
+//   promise.set(result);                                // they are told at once: nobody polls
+//
+// Whoever waits hears of the value or of the error. A promise that is destroyed without either, or
+// whose process dies, is an error for its consumers: nobody waits for what will never come.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "godwit/ref.hpp"
+
+namespace godwit {
+
+struct PromiseOptions {
+  PutOptions object{};
+  // After so long it is broken, with `deadline`. Zero: it may take as long as its producer lives.
+  std::chrono::nanoseconds at_most{};
+};
+
+// The producer's side. Move-only; one thread at a time.
+template <class T>
+class Promise {
+  using Codec = detail::ObjectCodec<T>;
+
+ public:
+  [[nodiscard]] static Result<Promise> make(const NodeHandle& node,
+                                            const PromiseOptions& options = {}) {
+    const detail::ObjectDoor door(node.objects());
+    auto handle = door.promise(node.id(), {.type = Codec::type_hash(), .options = options.object},
+                               options.at_most);
+    if (!handle) return tl::unexpected(std::move(handle).error());
+    auto ref = Ref<T>::from(door, *handle);
+    if (!ref) return tl::unexpected(std::move(ref).error());
+    return Promise(*std::move(ref));
+  }
+  // Takes it over from the process that made it, which no longer answers for it.
+  [[nodiscard]] static Result<Promise> take_over(const Ref<T>& ref) {
+    if (const Status taken = ref.door().take_over(ref.handle()); !taken) {
+      return tl::unexpected(taken.error());
+    }
+    return Promise(ref);
+  }
+
+  Promise(Promise&& other) noexcept : ref_(std::exchange(other.ref_, std::nullopt)) {}
+  Promise& operator=(Promise&&) = delete;
+  ~Promise() {
+    if (ref_) abandon();
+  }
+
+  // What consumers get: Ref::wait() waits for it. Not after set(), fail() or hand_over().
+  [[nodiscard]] const Ref<T>& ref() const noexcept { return *ref_; }
+
+  // Keeps the promise. Errors: already_exists (it was kept, broken or cancelled before).
+  template <class V>
+  [[nodiscard]] Result<Ref<T>> set(const V& value) {
+    const typename Codec::Encoded encoded(value);
+    auto handle = ref_->door().fulfil(ref_->handle(), encoded.parts());
+    if (!handle) return tl::unexpected(std::move(handle).error());
+    const Ref<T> promised = *std::exchange(ref_, std::nullopt);
+    promised.door().forget_promise(promised.handle());
+    return Ref<T>::from(promised.door(), *handle);
+  }
+  // Breaks it: consumers get this error.
+  Status fail(ErrorCode code, std::string_view why) {
+    const Ref<T> promised = *std::exchange(ref_, std::nullopt);
+    promised.door().forget_promise(promised.handle());
+    return promised.door().break_promise(promised.handle(), code, why);
+  }
+  // Another process takes it over, with the Ref.
+  [[nodiscard]] Ref<T> hand_over() {
+    const Ref<T> promised = *std::exchange(ref_, std::nullopt);
+    promised.door().forget_promise(promised.handle());
+    return promised;
+  }
+
+ private:
+  explicit Promise(Ref<T> ref) : ref_(std::move(ref)) {}
+  void abandon() noexcept {
+    // The home may be gone, and then its consumers know.
+    static_cast<void>(fail(ErrorCode::cancelled, "its producer gave the promise up"));
+  }
+
+  std::optional<Ref<T>> ref_;
+};
+
+// Tells the producer and all who wait that nobody wants the object any more: they get `cancelled`.
+template <class T>
+Status cancel(const Ref<T>& promised) {
+  return promised.door().break_promise(promised.handle(), ErrorCode::cancelled,
+                                       "it was cancelled by a consumer");
+}
+
+}  // namespace godwit
