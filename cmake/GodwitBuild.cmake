@@ -60,6 +60,29 @@ function(godwit_layer)
   set_property(GLOBAL APPEND PROPERTY GODWIT_LAYERS godwit_${LAYER_NAME})
 endfunction()
 
+# Compiles mobile functions, with a tool of the build's own since `godwit` itself comes later, and sets
+# NAME_bundle_source to a source that makes the bundle's file part of a library:
+# godwit::embedded::NAME_bundle() (code/bundle/embedded.hpp).
+function(godwit_embed_bundle name)
+  cmake_parse_arguments(BUNDLE "" "" "SOURCES" ${ARGN})
+  list(TRANSFORM BUNDLE_SOURCES PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/mobile/*.hpp
+    ${PROJECT_SOURCE_DIR}/include/godwit/mobile/*.hpp ${PROJECT_SOURCE_DIR}/include/godwit/ops/*.hpp)
+  set(bundle ${CMAKE_CURRENT_BINARY_DIR}/${name}.gdw)
+  set(source ${CMAKE_CURRENT_BINARY_DIR}/${name}_bundle.cpp)
+  add_custom_command(
+    OUTPUT ${bundle}
+    COMMAND godwit_bundle_tool ${name} ${bundle} ${BUNDLE_SOURCES}
+    DEPENDS ${BUNDLE_SOURCES} ${headers} ${PROJECT_SOURCE_DIR}/include/godwit/mobile_abi.h
+      ${PROJECT_SOURCE_DIR}/include/godwit/codec.hpp
+      ${PROJECT_SOURCE_DIR}/include/godwit/sharding.hpp godwit_bundle_tool
+    COMMENT "Building the bundle ${name}"
+    VERBATIM)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/embedded_bundle.cpp.in ${source} @ONLY)
+  set_source_files_properties(${source} PROPERTIES OBJECT_DEPENDS ${bundle})
+  set(${name}_bundle_source ${source} PARENT_SCOPE)
+endfunction()
+
 # `./dev test` also runs the tests of these layers under the sanitizers: the target core_tests builds
 # them, and their cases carry the label "core". A test belongs to the layer its NAME starts with.
 set(GODWIT_CORE_LAYERS base trace trust wire fabric code fleet call region ref)

@@ -41,6 +41,10 @@ enum {
   GODWIT_APP_ERROR = 1, /* the reply holds a message, UTF-8 */
   GODWIT_CONTINUE = 2,  /* continue_at() said where this call goes on; the reply is ignored */
   GODWIT_BAD_ARGS = 3,  /* the argument blob does not decode; the reply may hold a message */
+  /* A verb said GODWIT_NOT_YET: run the entry again, from its beginning and with the same arguments,
+   * once that has happened. For functions exported as inline. */
+  GODWIT_AGAIN = 4,
+  GODWIT_ANSWERED = 5, /* a verb has written the result; the reply is as it left it */
   /* Added to a godwit::ErrorCode: like GODWIT_APP_ERROR, and the caller learns that reason too. */
   GODWIT_FAILED_WITH = 0x10000
 };
@@ -87,6 +91,9 @@ typedef struct godwit_build_v1 {
   const char* signature; /* docs/types.md, e.g. "(span<f64>, f64) -> f64" */
   size_t signature_size;
 } godwit_build_v1;
+
+/* What a verb returns that has nothing to say yet. */
+enum { GODWIT_NOT_YET = -1 };
 
 enum { GODWIT_LOG_DEBUG = 0, GODWIT_LOG_INFO = 1, GODWIT_LOG_WARN = 2, GODWIT_LOG_ERROR = 3 };
 
@@ -208,6 +215,13 @@ typedef struct godwit_here_v1 {
                        const godwit_bytes* parts, size_t part_count, uint64_t* handle);
   /* The id of the bundle that runs, for others to call its functions by. Always succeeds. */
   void (*own_code)(const struct godwit_here_v1* here, uint8_t bundle[32]);
+
+  /* Does to objects that this node is the home of what the process that made the call requests, and
+   * writes the answer as this call's result, of type bytes: return GODWIT_ANSWERED then. Both are
+   * laid out as docs/protocol.md says. GODWIT_NOT_YET, in a function exported as inline only: return
+   * GODWIT_AGAIN. In such a function what would take long fails with would_block. */
+  int32_t (*answer_about_objects)(const struct godwit_here_v1* here, const void* request,
+                                  size_t size);
 } godwit_here_v1;
 
 typedef int32_t (*godwit_entry)(const godwit_here_v1* here, const void* args, size_t args_size,

@@ -28,6 +28,7 @@ class IntrusiveList {
   [[nodiscard]] bool empty() const noexcept { return ends_.next == &ends_; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] T& front() noexcept { return static_cast<T&>(*ends_.next); }
+  [[nodiscard]] T& back() noexcept { return static_cast<T&>(*ends_.previous); }
 
   void push_back(T& item) noexcept {
     Hook& hook = item;

@@ -154,6 +154,8 @@ void Engine::begin(IncomingCall& call, code::FunctionSlot& slot) {
   call.context.prepare(*this, call.bundle, call.deadline, {}, !slot.is_inline(), &call.cancelled,
                        call.travel);
   call.context.call = &call;
+  call.context.caller = call.caller;
+  call.context.reply = &call.reply;
   call.reply.prepare(options_.max_result_bytes);
   call.run = &Engine::run_on_executor;
   call.finished.deliver = &Engine::deliver_finished;
@@ -207,6 +209,9 @@ void Engine::on_cancel(LinkState& link, const wire::Header& header, Bytes body) 
   } else if (found->state == IncomingCall::State::watching) {
     answer(*found, {Ending::cancelled, false, ErrorCode::cancelled},
            bytes_of("cancelled while it waited for the element to change"), {});
+  } else if (found->state == IncomingCall::State::waiting) {
+    answer(*found, {Ending::cancelled, true, ErrorCode::cancelled},
+           bytes_of("cancelled while it waited"), {});
   } else if (found->state == IncomingCall::State::travelling) {
     cancel_travelling(*found);
   }

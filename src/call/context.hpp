@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -21,6 +22,7 @@ namespace godwit::call {
 
 class Engine;
 struct IncomingCall;
+struct ReplyBuffer;
 
 // Where a call goes on after its function returned GODWIT_CONTINUE.
 struct Continuation {
@@ -75,6 +77,9 @@ struct CallContext {
   std::uint64_t written_region = 0;
   bool wrote_several = false;
   const std::atomic<bool>* cancelled = nullptr;
+  NodeId caller;  // whose call this is
+  ReplyBuffer* reply = nullptr;
+  std::uint64_t waiter = 0;  // not 0: what the function, if it returns GODWIT_AGAIN, waits for
   wire::TravelExtension travel;
 
   std::mutex mutex;
@@ -102,9 +107,16 @@ struct ReplyBuffer {
   static_assert(kInlineBytes >= GODWIT_REPLY_CAPACITY);
   alignas(16) std::byte inline_bytes[kInlineBytes];
   Buffer spilled;
+  // What comes behind it in the result: memory of somebody else's, who keeps it for `lender`.
+  Bytes lent;
+  std::shared_ptr<const void> lender;
   std::size_t limit = 0;
 
   void prepare(std::size_t limit_bytes) noexcept;
+  // Room for `size` bytes of result, all of it; null if that is too much, or there is no memory.
+  [[nodiscard]] std::byte* make_room(std::size_t size) noexcept;
+  // The result goes on with these bytes. False: no memory.
+  [[nodiscard]] bool lend(Bytes bytes, std::shared_ptr<const void> keeps) noexcept;
   [[nodiscard]] Bytes view() const noexcept {
     return {static_cast<const std::byte*>(reply.data), reply.size};
   }

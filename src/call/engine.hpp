@@ -3,9 +3,9 @@
 // Both ends are here, since a node is both: it makes calls (start, cancel) and takes them (accept,
 // run, answer), asks for code and gives it. The verbs live in one file each: links.cpp, start.cpp,
 // reply.cpp, accept.cpp, run.cpp, code_exchange.cpp, code_fetch.cpp, travel.cpp, watch.cpp,
-// farewell.cpp, descriptors.cpp; here.cpp is the door of mobile code, status.cpp what the engine
-// says of itself.
-// Whom to ask for code, and which calls wait for it, is CodeSearch's business.
+// waiting.cpp, farewell.cpp, descriptors.cpp; here.cpp is the door of mobile code, status.cpp what
+// the engine says of itself. Whom to ask for code, and which calls wait for it, is CodeSearch's
+// business.
 //
 // Threads: everything is called by the scheduler's owning thread, except what says "any thread".
 #pragma once
@@ -31,6 +31,7 @@
 #include "call/executor.hpp"
 #include "call/incoming.hpp"
 #include "call/link_state.hpp"
+#include "call/objects.hpp"
 #include "call/outgoing.hpp"
 #include "call/port.hpp"
 #include "call/regions.hpp"
@@ -104,6 +105,14 @@ class Engine final : public code::StoreEvents, private CodeSearchHost {
   // Before anything runs; null: this process knows no regions.
   void set_regions(Regions* regions) { regions_ = regions; }
   [[nodiscard]] Regions* regions() const { return regions_; }
+  // Likewise; null: this process is the home of no objects.
+  void set_objects(Objects* objects) { objects_ = objects; }
+  [[nodiscard]] Objects* objects() const { return objects_; }
+  // What a call waits for by that name (Objects::Asker) has happened: its function runs again. A
+  // name that nobody waits by is ignored. Any thread.
+  void run_again(std::uint64_t waiter);
+  // A name to wait by, never given before. The owning thread's.
+  [[nodiscard]] std::uint64_t next_waiter() { return ++last_waiter_; }
   // The bundle of the operations that mobile code may call without having it; null: none. Before
   // anything runs. Asked for at the first use.
   using Operations = const code::Bundle& (*)();
@@ -223,6 +232,8 @@ class Engine final : public code::StoreEvents, private CodeSearchHost {
   void answer(IncomingCall& call, wire::OutcomeWord outcome, Bytes body, Buffer kept);
   void send_reply(LinkState& link, std::uint64_t caller_id, std::uint64_t token,
                   wire::OutcomeWord outcome, Bytes body, Buffer kept, std::uint8_t flags = 0);
+  void send_lent(LinkState& link, std::uint64_t caller_id, std::uint64_t token, ReplyBuffer& reply,
+                 std::uint8_t flags);
   void release(IncomingCall& call);
   void note_overrun(const code::FunctionSlot& slot, std::uint64_t cycles);
 
@@ -252,6 +263,13 @@ class Engine final : public code::StoreEvents, private CodeSearchHost {
   void look_at_watched();
   void arm_watch_timer();
   void watch_tick();
+
+  // waiting.cpp
+  void hold_back(IncomingCall& call);
+  void wake(std::uint64_t waiter);
+  void stop_waiting(IncomingCall& call);
+  void arm_waiting_sweep();
+  void sweep_waiting();
 
   // code_fetch.cpp
   void begin_fetch(CodeFetch& fetch);
@@ -328,6 +346,8 @@ class Engine final : public code::StoreEvents, private CodeSearchHost {
   IntrusiveList<IncomingCall, RunningTag> running_;  // submitted to the executor
   CodeSearch search_;
   Watches watches_;
+  std::unordered_map<std::uint64_t, IncomingCall*> waiting_;  // to run again, by waiter
+  std::uint64_t last_waiter_ = 0;
   CodeHolders holders_;
   std::unordered_map<std::uint64_t, IncomingCall*> travelling_;  // by intake id
   std::uint64_t next_intake_id_;
@@ -346,10 +366,12 @@ class Engine final : public code::StoreEvents, private CodeSearchHost {
   VisibleNodes nodes_;
   Builder* builder_ = nullptr;
   Regions* regions_ = nullptr;
+  Objects* objects_ = nullptr;
   Operations operations_ = nullptr;
   bool sweep_armed_ = false;
   bool look_posted_ = false;
   bool watch_timer_armed_ = false;
+  bool waiting_sweep_armed_ = false;
   std::uint32_t watch_ticks_ = 0;
   bool idle_check_armed_ = false;
   std::shared_ptr<Engine*> self_;  // expired for tasks that outlive the engine

@@ -297,7 +297,8 @@ void CallContext::prepare(Engine& owner, const code::Bundle& code, Time until, D
              &verbs::apply_region,
              &verbs::check_function,
              &call_when,
-             &verbs::own_code};
+             &verbs::own_code,
+             &verbs::answer_about_objects};
     engine = &owner;
   }
   table.hops_left = limits.hops_left;
@@ -310,6 +311,7 @@ void CallContext::prepare(Engine& owner, const code::Bundle& code, Time until, D
   continuation.set = false;
   written_region = 0;
   wrote_several = false;
+  waiter = 0;
 }
 
 void CallContext::finish() {

@@ -30,6 +30,10 @@ std::int32_t check_function(const godwit_here_v1* here, const godwit_function_re
                             const char* signature, std::size_t signature_size);
 void own_code(const godwit_here_v1* here, std::uint8_t bundle[32]);
 
+// here_objects.cpp
+std::int32_t answer_about_objects(const godwit_here_v1* here, const void* request,
+                                  std::size_t size);
+
 // here_regions.cpp
 std::int32_t find_region(const godwit_here_v1* here, const char* name, std::size_t size,
                          std::uint64_t* id);

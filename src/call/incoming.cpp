@@ -26,6 +26,7 @@ void IncomingPool::release(IncomingCall& call) {
   call.holds_credit = true;
   call.awaits_change = false;
   call.watched_at = 0;
+  call.waiter = 0;
   call.arguments = {};
   call.bundle = {};
   call.library = nullptr;
@@ -34,6 +35,7 @@ void IncomingPool::release(IncomingCall& call) {
   call.cancelled.store(false, std::memory_order_relaxed);
   call.context.continuation = {};
   call.reply.spilled.reset();
+  call.reply.lender.reset();
   call.status = 0;
   call.began_ns.store(0, std::memory_order_relaxed);
   call.skipped = false;

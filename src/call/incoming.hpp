@@ -1,5 +1,6 @@
 // A call this node was asked to make and has not finished at once: parked until its code is here,
-// watching until an element changes, queued or running on the executor, or travelling on from here.
+// watching until an element changes, waiting to run again, queued or running on the executor, or
+// travelling on from here.
 #pragma once
 
 #include <atomic>
@@ -25,7 +26,7 @@ struct IncomingCall : Executor::Job,
                       ListHook<IncomingTag>,
                       ListHook<ParkedTag>,
                       ListHook<RunningTag> {
-  enum class State : std::uint8_t { parked, watching, running, travelling };
+  enum class State : std::uint8_t { parked, watching, waiting, running, travelling };
 
   State state = State::parked;
   LinkState* link = nullptr;  // null once the link is down: nobody waits for the answer
@@ -47,6 +48,8 @@ struct IncomingCall : Executor::Job,
   bool awaits_change = false;
   wire::ChangeExtension change;
   std::size_t watched_at = 0;
+  // While it waits to run again (waiting.cpp): what it is known by.
+  std::uint64_t waiter = 0;
 
   code::Bundle bundle;  // kept while running: its residence may go
   code::LibraryUse* library = nullptr;

@@ -142,7 +142,8 @@ void Engine::lose_incoming(LinkState& link) {
     if (call.state == IncomingCall::State::parked) {
       orphaned.push_back(call.bundle_id);
       release(call);
-    } else if (call.state == IncomingCall::State::watching) {
+    } else if (call.state == IncomingCall::State::watching ||
+               call.state == IncomingCall::State::waiting) {
       release(call);
     } else if (call.state == IncomingCall::State::travelling) {
       cancel_travelling(call);

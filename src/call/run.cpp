@@ -1,4 +1,5 @@
 // Running functions, and sending their answers.
+#include <array>
 #include <utility>
 
 #include "base/cycles.hpp"
@@ -12,7 +13,8 @@ namespace {
 // How an entry's status and reply read as an outcome. Not for GODWIT_CONTINUE.
 wire::OutcomeWord outcome_of(std::int32_t status) {
   switch (status) {
-    case GODWIT_OK: return {Ending::ok, true, ErrorCode::none};
+    case GODWIT_OK:
+    case GODWIT_ANSWERED: return {Ending::ok, true, ErrorCode::none};
     case GODWIT_BAD_ARGS: return {Ending::rejected, false, ErrorCode::invalid_argument};
     default: break;
   }
@@ -35,6 +37,19 @@ void* reserve_reply(godwit_reply* reply, std::size_t size) noexcept {
   return reply->data;
 }
 
+// For those that go where the lender is not.
+void join_lent(ReplyBuffer& reply) {
+  Buffer all = Buffer::allocate(reply.view().size() + reply.lent.size());
+  if (all.data() != nullptr) {
+    std::memcpy(all.data(), reply.view().data(), reply.view().size());
+    std::memcpy(all.data() + reply.view().size(), reply.lent.data(), reply.lent.size());
+    reply.reply.data = all.data();
+    reply.reply.size = all.size();
+    reply.spilled = std::move(all);
+  }
+  reply.lender.reset();
+}
+
 }  // namespace
 
 void ReplyBuffer::prepare(std::size_t limit_bytes) noexcept {
@@ -45,6 +60,25 @@ void ReplyBuffer::prepare(std::size_t limit_bytes) noexcept {
   reply.capacity = sizeof inline_bytes;
   reply.size = 0;
   reply.reserve = &reserve_reply;
+}
+
+std::byte* ReplyBuffer::make_room(std::size_t size) noexcept {
+  reply.size = size;
+  return static_cast<std::byte*>(reserve_reply(&reply, size));
+}
+
+// The transport may still read both parts when the record has been used again: so the first part
+// has to be memory of its own, too.
+bool ReplyBuffer::lend(Bytes bytes, std::shared_ptr<const void> keeps) noexcept {
+  if (spilled.empty()) {
+    spilled = Buffer::copy_of(view());
+    if (spilled.data() == nullptr) return false;
+    reply.data = spilled.data();
+    reply.capacity = spilled.size();
+  }
+  lent = bytes;
+  lender = std::move(keeps);
+  return true;
 }
 
 // In the record that stands by. It is done with when the function returns, unless the call goes on
@@ -63,6 +97,8 @@ void Engine::run_inline(LinkState& link, const wire::Header& header, code::Funct
   }
   call.context.prepare(*this, slot.residence->bundle, {}, std::chrono::milliseconds(header.aux),
                        false, nullptr, limits);
+  call.context.caller = link.peer->id;
+  call.context.reply = &call.reply;
   call.reply.prepare(options_.max_result_bytes);
 
   const std::uint64_t before = cycles();
@@ -71,13 +107,19 @@ void Engine::run_inline(LinkState& link, const wire::Header& header, code::Funct
   note_overrun(slot, cycles() - before);
   const bool hop = limits.intake_node != 0;
   const bool goes_on = status == GODWIT_CONTINUE && call.context.continuation.set;
-  if (goes_on || hop) [[unlikely]] {
+  if (goes_on || hop || status == GODWIT_AGAIN) [[unlikely]] {
     inline_call_ = &incoming_pool_.acquire();
     call.state = IncomingCall::State::running;
     call.token = token;
     call.library = &library;
     call.status = status;
     take_in(call, link, header, travel);
+    if (status == GODWIT_AGAIN) {
+      call.body = Buffer::copy_of(arguments);
+      call.arguments = call.body.view();
+      call.bundle_id = slot.residence->bundle.id();
+      call.function = slot.function;
+    }
     finished(call);
     return;
   }
@@ -85,6 +127,8 @@ void Engine::run_inline(LinkState& link, const wire::Header& header, code::Funct
     look_after(call.context);
   call.context.finish();
   store_->leave(library);
+  if (call.reply.lender != nullptr) [[unlikely]]
+    return send_lent(link, header.id, token, call.reply, 0);
   send_reply(link, header.id, token, outcome_of(status), call.reply.view(),
              std::move(call.reply.spilled));
 }
@@ -143,12 +187,19 @@ void Engine::finished(IncomingCall& call) {
            {});
     return;
   }
+  if (call.status == GODWIT_AGAIN) return hold_back(call);
   if (call.status == GODWIT_CONTINUE) {
     if (call.context.continuation.set) return travel_on(call);
     answer(call, {Ending::app_error, true, ErrorCode::app_error},
            bytes_of("the function asked to continue, but did not say where"), {});
     return;
   }
+  if (call.reply.lender != nullptr && !call.travels && call.link != nullptr) {
+    send_lent(*call.link, call.caller_id, call.token, call.reply,
+              call.holds_credit ? std::uint8_t{0} : wire::kDirect);
+    return release(call);
+  }
+  if (call.reply.lender != nullptr) join_lent(call.reply);
   answer(call, outcome_of(call.status), call.reply.view(), std::move(call.reply.spilled));
 }
 
@@ -178,9 +229,24 @@ void Engine::send_reply(LinkState& link, std::uint64_t caller_id, std::uint64_t 
   send_message(link, header, {&body, 1}, std::move(kept), nullptr);
 }
 
+// A result of which a part lies in memory of somebody else's.
+void Engine::send_lent(LinkState& link, std::uint64_t caller_id, std::uint64_t token,
+                       ReplyBuffer& reply, std::uint8_t flags) {
+  wire::Header header;
+  header.kind = wire::Kind::reply;
+  header.flags = flags;
+  header.id = caller_id;
+  header.subject = token;
+  header.aux = wire::pack({Ending::ok, true, ErrorCode::none});
+  const std::array<Bytes, 2> parts{reply.view(), reply.lent};
+  send_message(link, header, parts, std::move(reply.spilled), std::move(reply.lender));
+  reply.lender.reset();
+}
+
 void Engine::release(IncomingCall& call) {
   search_.remove(call);
   watches_.remove(call);
+  stop_waiting(call);
   LinkState* link = call.link;
   if (link != nullptr) {
     link->incoming.remove(call);

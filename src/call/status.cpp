@@ -149,6 +149,7 @@ std::string Engine::status() {
   out.key("calls").open('{').field("made", calls_outstanding()).field("inside", calls_inside());
   out.field("on_workers", running_.size()).field("travelling", travelling_.size());
   out.field("watching", watches_.size());
+  out.field("waiting", waiting_.size());
   out.field("overdue", late.size()).close('}');
   bool truncated = write_overdue(out, late);
   truncated = write_links(out, std::move(links)) || truncated;

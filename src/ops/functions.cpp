@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "code/bundle/bundle.hpp"
-#include "ops/bundle_data.hpp"
+#include "code/bundle/embedded.hpp"
 
 namespace godwit::ops {
 namespace {
@@ -58,7 +58,7 @@ struct Library {
   std::array<std::unique_ptr<detail::FunctionCode>, kOps> functions;
 
   Library() {
-    auto parsed = code::Bundle::parse(Buffer::copy_of(bundle_file()));
+    auto parsed = code::Bundle::parse(Buffer::copy_of(embedded::ops_bundle()));
     assert(parsed && "the ops bundle of this build is broken");
     bundle = *std::move(parsed);
     for (std::size_t op = 0; op < kOps; ++op) {

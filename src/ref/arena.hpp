@@ -33,6 +33,7 @@ class Arena {
 
   struct Options {
     std::size_t budget_bytes = 0;  // of all segments together
+    // Of a slab, at most: the first ones are smaller, and each doubles what there is.
     std::size_t slab_bytes = std::size_t{16} << 20;
     // Of empty segments that are kept for the next object, instead of going back to the system.
     std::size_t keep_bytes = std::size_t{512} << 20;
@@ -51,10 +52,13 @@ class Arena {
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
-  // Memory with anything in it. Making a segment takes milliseconds: with Wait::no that is
-  // would_block instead. Errors: would_block, resource_exhausted (wanted, used, budget).
+  // Memory with anything in it. Making a segment takes milliseconds, about one for each MB: with
+  // Wait::no that is would_block instead. Where the budget leaves no room for a segment, kept ones
+  // go first. Errors: would_block, resource_exhausted (wanted, used, budget).
   [[nodiscard]] Result<Extent> allocate(std::size_t bytes, Wait wait);
-  void free(const Extent& extent) noexcept;
+  // Giving back what is kept beyond keep_bytes takes milliseconds: with Wait::no it stays until a
+  // later call that may wait, such as trim().
+  void free(const Extent& extent, Wait wait = Wait::yes) noexcept;
   // Gives memory kept in empty segments back to the system, all of it or down to `keep_bytes`.
   // Takes milliseconds.
   void trim(std::size_t keep_bytes);

@@ -8,6 +8,19 @@
 #include "ref/visit.hpp"
 
 namespace godwit::ref {
+namespace {
+
+Located located(const Pin& pin, const Version& version) {
+  return {.pin = pin.number,
+          .version = version.number,
+          .size = version.size,
+          .type = pin.object->type,
+          .segment = version.extent.segment,
+          .offset = version.extent.offset,
+          .data = version.extent.data};
+}
+
+}  // namespace
 
 ObjectStore::ObjectStore(const Clock& clock, Options options)
     : state_(std::make_unique<StoreState>(clock, std::move(options))) {}
@@ -32,7 +45,7 @@ Result<Handle> ObjectStore::put(Holder holder, const NewObject& object,
     }
   }
   auto handle = state_->add(holder, object, version);
-  if (!handle && version.extent) state_->arena.free(version.extent);
+  if (!handle && version.extent) state_->arena.free(version.extent, Arena::Wait::no);
   return handle;
 }
 
@@ -46,23 +59,28 @@ Result<Located> ObjectStore::locate(Holder holder, const Handle& handle, Arena::
   if (object->presence == Presence::broken) return tl::unexpected(*object->broken);
   Version* version = Visit::version_of(*object, handle.version);
   if (version == nullptr) return refuse_stale(handle, object->newest.number);
-  Pin* pin = shard.pins.add();
+  const Pin* pin = visit.pin(*share, *object, *version);
   if (pin == nullptr) return refuse_more(handle, "pins", Numbered<Pin>::kMax);
-  pin->object = object;
-  pin->holder = share;
-  pin->version = version->number;
-  share->pins.push_back(*pin);
-  ++version->pins;
-  ++object->pins;
   ++object->reads;
   ++shard.resolves;
-  return Located{.pin = pin->number,
-                 .version = version->number,
-                 .size = version->size,
-                 .type = object->type,
-                 .segment = version->extent.segment,
-                 .offset = version->extent.offset,
-                 .data = version->extent.data};
+  return located(*pin, *version);
+}
+
+Result<Located> ObjectStore::locate_again(Holder holder, const Handle& handle,
+                                          std::uint64_t number) {
+  GODWIT_CHECK(state_->check(handle, Rights::read));
+  Shard& shard = state_->shard_of(handle.object);
+  Visit visit(*state_, shard);
+  const Pin* first = shard.pins.find(number);
+  if (first == nullptr || first->holder->holder != holder || first->object->id != handle.object ||
+      first->version != handle.version) {
+    return refuse_pin(handle, holder);
+  }
+  Version& version = *Visit::version_of(*first->object, first->version);
+  Pin* pin = visit.pin(*first->holder, *first->object, version);
+  if (pin == nullptr) return refuse_more(handle, "pins", Numbered<Pin>::kMax);
+  pin->again = true;
+  return located(*pin, version);
 }
 
 void ObjectStore::release(Holder holder, std::uint64_t number) {
@@ -120,7 +138,7 @@ Result<Reservation> ObjectStore::reserve(Holder holder, std::uint64_t size, Aren
   }
   const auto ticket = state_->reservations.add(holder, admission.life, extent, size);
   if (!ticket) {
-    if (extent) state_->arena.free(extent);
+    if (extent) state_->arena.free(extent, Arena::Wait::no);
     return tl::unexpected(ticket.error());
   }
   return Reservation{
@@ -134,7 +152,8 @@ Status ObjectStore::write(Holder holder, std::uint64_t ticket, std::uint64_t off
   if (fits && !bytes.empty()) {
     std::memcpy(room->extent.data + offset, bytes.data(), bytes.size());
   }
-  if (const Extent extent = state_->reservations.leave(*room)) state_->arena.free(extent);
+  if (const Extent extent = state_->reservations.leave(*room))
+    state_->arena.free(extent, Arena::Wait::no);
   if (fits) return {};
   return fail(ErrorCode::invalid_argument,
               "holder {} cannot write {} bytes at {} of reservation {}, which has {}: reserve what "
@@ -153,7 +172,7 @@ Result<Handle> ObjectStore::commit(Holder holder, std::uint64_t ticket, const Ne
 
 void ObjectStore::abandon(Holder holder, std::uint64_t ticket) {
   if (const Extent extent = state_->reservations.abandon(holder, ticket)) {
-    state_->arena.free(extent);
+    state_->arena.free(extent, Arena::Wait::no);
   }
 }
 

@@ -156,6 +156,10 @@ class ObjectStore {
   // is gone; the message names the newest), would_block (promised and not there yet, or on disk
   // and `wait` is no), what a broken promise ended in; type_mismatch is the caller's to check.
   [[nodiscard]] Result<Located> locate(Holder holder, const Handle& handle, Arena::Wait wait);
+  // Another pin on the version that the holder has pinned already; it does not count as a reader.
+  // Errors: not_found (the handle's object is not what is pinned).
+  [[nodiscard]] Result<Located> locate_again(Holder holder, const Handle& handle,
+                                             std::uint64_t pin);
   // Unknown pins, and those of other holders, are ignored.
   void release(Holder holder, std::uint64_t pin);
   // A handle of the newest version, with the same rights.
@@ -226,7 +230,8 @@ class ObjectStore {
   void lost(NodeId node);
   // Ends what is over. Returns when there is something to do again, as far as it is known by then:
   // what is put or shortened later may end earlier. Nobody is given what is over, swept or not.
-  // Costs what ends.
+  // Costs what ends. Memory beyond Arena::Options::keep_bytes stays until arena().trim(), which may
+  // take its time.
   Time sweep();
 
   // Handles have those rights: whoever lists decides what the asker may do.

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <utility>
-#include <vector>
 
 #include "base/fail.hpp"
 
@@ -10,105 +9,37 @@ namespace godwit::region {
 namespace {
 
 constexpr std::size_t kGrantDescriptors = 2;  // the memory, the life page
-constexpr std::size_t kMaxReasonBytes = 1024;
 
-Error reason_of(const wire::Header& header, Bytes body) {
-  const auto code = static_cast<ErrorCode>(header.aux);
-  return {code == ErrorCode::none ? ErrorCode::protocol_violation : code,
-          std::string(text_of(body.first(std::min(body.size(), kMaxReasonBytes))))};
+Result<std::shared_ptr<const MappedShard>> accept(const ShardKey& key,
+                                                  const call::Grants::Granted& granted) {
+  GODWIT_TRY(const wire::RegionGrant grant, wire::parse_region_grant(granted.body));
+  if (granted.descriptors.size() != kGrantDescriptors) {
+    return fail(ErrorCode::protocol_violation,
+                "a grant of a shard came with {} descriptors, not {}", granted.descriptors.size(),
+                kGrantDescriptors);
+  }
+  return MappedShard::create(key, grant, granted.descriptors[0], granted.descriptors[1]);
 }
 
 }  // namespace
 
-RegionService::~RegionService() {
-  while (!questions_.empty()) {
-    end(questions_.begin()->first, fail(ErrorCode::shutting_down, "this process is shutting down"));
-  }
-}
-
-// --- Asking -------------------------------------------------------------------------------------
+RegionService::RegionService(call::Engine& engine, Scheduler& scheduler, RegionTable& table)
+    : engine_(engine),
+      table_(table),
+      grants_(
+          engine, scheduler, {wire::Kind::ask_region, wire::Kind::region},
+          [this](NodeId asker, const wire::Header& question) { return grant(asker, question); }) {}
 
 void RegionService::map(const ShardKey& wanted, Duration at_most, Done done) {
-  if (questions_.size() >= kMaxQuestions) {
-    return done(
-        fail(ErrorCode::overload, "{} shards have been asked for already", questions_.size()));
-  }
   if (wanted.home == engine_.options().self) {
     return done(fail(ErrorCode::unsupported, "shard {} of region {} is this process's own",
                      wanted.shard, to_hex(wanted.region)));
   }
-  const std::uint64_t id = next_id_++;
-  const TimerId timer = scheduler_.post_at(scheduler_.now() + at_most, [this, id, at_most] {
-    end(id, fail(ErrorCode::deadline, "the shard's home did not answer within {} ms",
-                 std::chrono::duration_cast<std::chrono::milliseconds>(at_most).count()));
-  });
-  questions_.emplace(id, Question{wanted, timer, std::move(done)});
-  engine_.send_or_dial(
-      wanted.home,
-      wire::Header{
-          .kind = wire::Kind::ask_region, .aux = wanted.shard, .id = id, .subject = wanted.region},
-      {});
-}
-
-bool RegionService::on_message(NodeId from, const wire::Header& header, Bytes body) {
-  if (header.kind == wire::Kind::ask_region) {
-    answer(from, header);
-    return true;
-  }
-  if (header.kind != wire::Kind::region) return false;
-  const auto question = questions_.find(header.id);
-  if (question != questions_.end() && question->second.key.home == from) {
-    end(header.id, tl::unexpected(reason_of(header, body)));
-  }
-  return true;
-}
-
-void RegionService::on_descriptors(NodeId from, const wire::Header& header, Bytes body,
-                                   std::span<fabric::Fd> descriptors) {
-  if (header.kind != wire::Kind::region) return;
-  const auto question = questions_.find(header.id);
-  if (question == questions_.end() || question->second.key.home != from) return;  // late
-  end(header.id, accept(question->second.key, body, descriptors));
-}
-
-Result<std::shared_ptr<const MappedShard>> RegionService::accept(
-    const ShardKey& key, Bytes body, std::span<fabric::Fd> descriptors) {
-  GODWIT_TRY(const wire::RegionGrant grant, wire::parse_region_grant(body));
-  if (descriptors.size() != kGrantDescriptors) {
-    return fail(ErrorCode::protocol_violation,
-                "a grant of a shard came with {} descriptors, not {}", descriptors.size(),
-                kGrantDescriptors);
-  }
-  return MappedShard::create(key, grant, descriptors[0], descriptors[1]);
-}
-
-void RegionService::on_lost(NodeId node, const Error& why) {
-  std::vector<std::uint64_t> lost;
-  for (const auto& [id, question] : questions_) {
-    if (question.key.home == node) lost.push_back(id);
-  }
-  for (const std::uint64_t id : lost) end(id, tl::unexpected(why));
-}
-
-void RegionService::end(std::uint64_t id, Result<std::shared_ptr<const MappedShard>> result) {
-  const auto it = questions_.find(id);
-  if (it == questions_.end()) return;
-  Question question = std::move(it->second);
-  questions_.erase(it);
-  scheduler_.cancel(question.timer);
-  question.done(std::move(result));
-}
-
-// --- Answering ----------------------------------------------------------------------------------
-
-void RegionService::answer(NodeId asker, const wire::Header& question) {
-  if (const Status granted = grant(asker, question); !granted) {
-    engine_.send_or_dial(asker,
-                         wire::Header{.kind = wire::Kind::region,
-                                      .aux = static_cast<std::uint32_t>(granted.error().code),
-                                      .id = question.id},
-                         bytes_of(granted.error().message));
-  }
+  grants_.ask(wanted.home, wire::Header{.aux = wanted.shard, .subject = wanted.region}, at_most,
+              [wanted, done = std::move(done)](Result<call::Grants::Granted> granted) mutable {
+                if (!granted) return done(tl::unexpected(std::move(granted).error()));
+                done(accept(wanted, *granted));
+              });
 }
 
 Status RegionService::grant(NodeId asker, const wire::Header& question) {

@@ -1,15 +1,12 @@
 // The exchange of mappings: a process asks a shard's home for its memory, and gets descriptors.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <span>
-#include <unordered_map>
 
 #include "base/scheduler.hpp"
 #include "base/task.hpp"
-#include "call/engine.hpp"
-#include "fabric/fd.hpp"
+#include "call/grants.hpp"
 #include "region/mapped_shard.hpp"
 #include "region/table.hpp"
 
@@ -20,13 +17,8 @@ class RegionService {
  public:
   // Called once, from inside map() or later.
   using Done = UniqueFunction<void(Result<std::shared_ptr<const MappedShard>>)>;
-  static constexpr std::size_t kMaxQuestions = 4096;
 
-  RegionService(call::Engine& engine, Scheduler& scheduler, RegionTable& table)
-      : engine_(engine), scheduler_(scheduler), table_(table) {}
-  ~RegionService();
-  RegionService(const RegionService&) = delete;
-  RegionService& operator=(const RegionService&) = delete;
+  RegionService(call::Engine& engine, Scheduler& scheduler, RegionTable& table);
 
   // Asks the home for the shard's memory and maps it; a link is made if there is none. Errors:
   // unsupported (the home is on another host, is reached over tcp, or keeps the shard in a file:
@@ -34,30 +26,22 @@ class RegionService {
   // resource_exhausted, protocol_violation.
   void map(const ShardKey& wanted, Duration at_most, Done done);
 
-  // What the engine hands up. True if it was the service's.
-  bool on_message(NodeId from, const wire::Header& header, Bytes body);
-  void on_descriptors(NodeId from, const wire::Header& header, Bytes body,
-                      std::span<fabric::Fd> descriptors);
-  // No link to the node is left, or none could be made.
-  void on_lost(NodeId node, const Error& why);
+  // What the engine hands up (call::Grants).
+  bool on_message(NodeId from, const wire::Header& header, Bytes body) {
+    return grants_.on_message(from, header, body);
+  }
+  bool on_descriptors(NodeId from, const wire::Header& header, Bytes body,
+                      std::span<fabric::Fd> descriptors) {
+    return grants_.on_descriptors(from, header, body, descriptors);
+  }
+  void on_lost(NodeId node, const Error& why) { grants_.on_lost(node, why); }
 
  private:
-  struct Question {
-    ShardKey key;
-    TimerId timer;
-    Done done;
-  };
-  void answer(NodeId asker, const wire::Header& question);
   [[nodiscard]] Status grant(NodeId asker, const wire::Header& question);
-  [[nodiscard]] Result<std::shared_ptr<const MappedShard>> accept(
-      const ShardKey& key, Bytes body, std::span<fabric::Fd> descriptors);
-  void end(std::uint64_t id, Result<std::shared_ptr<const MappedShard>> result);
 
   call::Engine& engine_;
-  Scheduler& scheduler_;
   RegionTable& table_;
-  std::unordered_map<std::uint64_t, Question> questions_;
-  std::uint64_t next_id_ = 1;
+  call::Grants grants_;
 };
 
 }  // namespace godwit::region

@@ -32,6 +32,9 @@ enum class Kind : std::uint8_t {
   // Mappings of shards (handled by region/).
   ask_region = 40,  // id: the asker's    subject: the region's    aux: the shard's number
   region = 41,      // id: the asker's    aux: 0, or an ErrorCode; body: wire::RegionGrant, or why
+  // Memory of objects (handled by ref/).
+  ask_segment = 42,  // id: the asker's    subject: the segment's    aux: 1 to write to it
+  segment = 43,      // id: the asker's    aux: 0, or an ErrorCode; body: wire::SegmentGrant, or why
   // Anything a link needs for itself.
   ping = 32,
   pong = 33,

@@ -274,20 +274,33 @@ struct Hop {
   std::int32_t error = 0;  // the node refused; it then ends the call as app_error
 };
 
-// The result of a function that may continue elsewhere: a value, or a hop.
+// A result that the node writes itself, or will once it has it, by running the function again:
+// returned by the verbs of Here that do so, to be returned at once.
+template <class T>
+struct LeftToNode {
+  std::int32_t verb = 0;  // what the verb returned
+
+  [[nodiscard]] std::int32_t status() const noexcept {
+    return verb == GODWIT_NOT_YET ? GODWIT_AGAIN : GODWIT_ANSWERED;
+  }
+  [[nodiscard]] std::int32_t error() const noexcept { return verb == GODWIT_NOT_YET ? 0 : verb; }
+};
+
+// The result of a function that may continue elsewhere: a value, a hop, or what the node says.
 template <class T>
 class Next {
  public:
-  Next(T value) : value_(std::move(value)) {}                   // NOLINT
-  Next(Hop<T> hop) noexcept : hop_(true), error_(hop.error) {}  // NOLINT
-  [[nodiscard]] bool is_hop() const noexcept { return hop_; }
-  [[nodiscard]] std::int32_t hop_error() const noexcept { return error_; }
+  Next(T value) : value_(std::move(value)) {}                                          // NOLINT
+  Next(Hop<T> hop) noexcept : status_(GODWIT_CONTINUE), error_(hop.error) {}           // NOLINT
+  Next(LeftToNode<T> left) noexcept : status_(left.status()), error_(left.error()) {}  // NOLINT
+  [[nodiscard]] std::int32_t status() const noexcept { return status_; }
+  [[nodiscard]] std::int32_t error() const noexcept { return error_; }
   [[nodiscard]] const T& value() const noexcept { return value_; }
 
  private:
   T value_{};
-  bool hop_ = false;
-  std::int32_t error_ = 0;
+  std::int32_t status_ = GODWIT_OK;  // of the entry
+  std::int32_t error_ = 0;           // of the verb that was to bring it about
 };
 
 // `return {};` ends the call.
@@ -295,12 +308,12 @@ template <>
 class Next<void> {
  public:
   Next() noexcept = default;
-  Next(Hop<void> hop) noexcept : hop_(true), error_(hop.error) {}  // NOLINT
-  [[nodiscard]] bool is_hop() const noexcept { return hop_; }
-  [[nodiscard]] std::int32_t hop_error() const noexcept { return error_; }
+  Next(Hop<void> hop) noexcept : status_(GODWIT_CONTINUE), error_(hop.error) {}  // NOLINT
+  [[nodiscard]] std::int32_t status() const noexcept { return status_; }
+  [[nodiscard]] std::int32_t error() const noexcept { return error_; }
 
  private:
-  bool hop_ = false;
+  std::int32_t status_ = GODWIT_OK;
   std::int32_t error_ = 0;
 };
 

@@ -108,9 +108,9 @@ std::int32_t finish(const godwit_here_v1* here, godwit_reply* reply, Invoke&& in
     return GODWIT_OK;
   } else if constexpr (kIsNext<R>) {
     const R next = invoke();
-    if (next.is_hop()) {
-      if (next.hop_error() == 0) return GODWIT_CONTINUE;
-      return explain(reply, GODWIT_APP_ERROR, here->last_error(here));
+    if (next.status() != GODWIT_OK) {
+      if (next.error() == 0) return next.status();
+      return explain(reply, GODWIT_FAILED_WITH + next.error(), here->last_error(here));
     }
     return finish(here, reply, [&]() -> decltype(auto) {
       if constexpr (!std::is_same_v<R, Next<void>>) return (next.value());

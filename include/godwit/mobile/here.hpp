@@ -236,6 +236,14 @@ class Here {
   }
 #endif
 
+  // For godwit's own functions: answers the process that called about objects of this node, as
+  // docs/protocol.md says; returns what the function has to return.
+  [[nodiscard]] LeftToNode<std::span<const std::byte>> answer_about_objects(
+      std::span<const std::byte> request) const noexcept {
+    if (!knows_objects()) return {detail::kUnsupported};
+    return {table_->answer_about_objects(table_, request.data(), request.size())};
+  }
+
   // Explains this thread's last failed verb; valid until the next one.
   [[nodiscard]] std::string_view last_error() const noexcept { return table_->last_error(table_); }
 
@@ -252,6 +260,10 @@ class Here {
   }
   [[nodiscard]] bool knows_changes() const noexcept {
     return table_->size >= offsetof(godwit_here_v1, call_when) + sizeof table_->call_when;
+  }
+  [[nodiscard]] bool knows_objects() const noexcept {
+    return table_->size >=
+           offsetof(godwit_here_v1, answer_about_objects) + sizeof table_->answer_about_objects;
   }
   [[nodiscard]] bool checks_functions() const noexcept {
     return table_->size >= offsetof(godwit_here_v1, check_function) + sizeof table_->check_function;

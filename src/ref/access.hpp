@@ -1,0 +1,121 @@
+// How a process uses the objects of any home: puts them, reads them, says what is to become of
+// them.
+//
+// An object of this process's own is a pointer, one of another process of this host is mapped, any
+// other is copied, in one message or in pieces. A reader pins what it reads at the home, and lets
+// go of it when its view ends; those messages are collected. While this process holds anything of a
+// home's it tells the home, every few seconds, that it is still there.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/ids.hpp"
+#include "godwit/error.hpp"
+#include "godwit/handle.hpp"
+#include "ref/question.hpp"
+#include "ref/segments.hpp"
+#include "ref/store.hpp"
+#include "ref/view.hpp"
+
+namespace godwit::ref {
+
+// What a process gives to its ObjectAccess. Any thread.
+class AccessHost {
+ public:
+  virtual ~AccessHost() = default;
+  virtual call::Caller& caller() = 0;
+  virtual Epoch epoch() = 0;
+  // Errors: those of SegmentExchange::map().
+  virtual Result<std::shared_ptr<const MappedSegment>> map(const SegmentKey& key,
+                                                           std::chrono::nanoseconds at_most) = 0;
+};
+
+// Of a new object, as its maker wants it.
+struct PutRequest {
+  NodeId home;
+  NewObject object{};
+  std::span<const Bytes> parts{};  // one after another; lent until put() returns
+
+  [[nodiscard]] std::uint64_t size() const noexcept;
+};
+
+// A piece of an object, or several: `pieces` of `bytes` each, `step` apart.
+struct Selection {
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t step = 0;
+  std::uint64_t pieces = 1;
+};
+
+// Any thread. Ends after every view that came from it, and before its host.
+class ObjectAccess {
+ public:
+  // Up to here bytes travel in the message itself, also between processes of one host.
+  static constexpr std::size_t kSmall = std::size_t{16} << 10;
+  // Of a large object, a message each; so many are under way at a time.
+  static constexpr std::size_t kPieceBytes = std::size_t{4} << 20;
+  static constexpr std::size_t kPiecesUnderWay = 4;
+
+  // `own` is null in a process that is no home.
+  ObjectAccess(AccessHost& host, ObjectStore* own);
+  ~ObjectAccess();
+  ObjectAccess(const ObjectAccess&) = delete;
+  ObjectAccess& operator=(const ObjectAccess&) = delete;
+
+  // Errors of all: those of the store (store.hpp), and node_lost, unreachable, deadline, overload.
+  [[nodiscard]] Result<Handle> put(const PutRequest& request);
+  // All of one home; handles and errors in the order of the requests.
+  [[nodiscard]] std::vector<Result<Handle>> put_batch(NodeId home,
+                                                      std::span<const PutRequest> requests);
+  // Writes the bytes of the next version, or of a promise, at its home.
+  [[nodiscard]] Result<Handle> update(const Handle& handle, std::span<const Bytes> parts);
+  [[nodiscard]] Result<Handle> fulfil(const Handle& handle, std::span<const Bytes> parts);
+
+  [[nodiscard]] Result<std::shared_ptr<const View>> resolve(const Handle& handle);
+  [[nodiscard]] std::vector<Result<std::shared_ptr<const View>>> resolve_batch(
+      std::span<const Handle> handles);
+  // Waits until a promised object is there, or for `newer_than` other than 0 until there is a newer
+  // version than that, and resolves it.
+  [[nodiscard]] Result<std::shared_ptr<const View>> await(const Handle& handle,
+                                                          std::uint64_t newer_than,
+                                                          std::chrono::nanoseconds at_most);
+  // A copy of part of it.
+  [[nodiscard]] Result<Buffer> read(const Handle& handle, const Selection& selection);
+
+  // Anything that is done to one object, or to several of one home each.
+  [[nodiscard]] Result<AnsweredItem> tell(wire::ObjectOp op, const wire::ObjectItem& item);
+  [[nodiscard]] std::vector<Result<std::uint64_t>> tell_all(wire::ObjectOp op,
+                                                            std::span<const Handle> handles);
+  [[nodiscard]] Result<std::vector<wire::ObjectFacts>> list(NodeId home, std::uint64_t at_most);
+  [[nodiscard]] Asking asking();
+
+  // This process has something at that home, or no longer: owned objects, borrows, promises.
+  void hold(NodeId home);
+  void let_go(NodeId home);
+  // Lets go of a pin, soon.
+  void release(NodeId home, std::uint64_t pin);
+
+ private:
+  class Holdings;
+  class Mappings;
+  struct Room;
+  [[nodiscard]] Result<Room> write_parts(NodeId home, std::span<const Bytes> parts);
+  [[nodiscard]] Status write_pieces(NodeId home, std::uint64_t ticket,
+                                    std::span<const Bytes> parts);
+  [[nodiscard]] Result<std::shared_ptr<const View>> view_of(const Handle& handle,
+                                                            detail::CallHandle call,
+                                                            const wire::ObjectAnswerView& answer);
+  [[nodiscard]] Result<std::shared_ptr<const View>> fetch(const Handle& handle, std::uint64_t pin);
+
+  AccessHost& host_;
+  ObjectStore* own_;
+  std::shared_ptr<Holdings> holdings_;
+  std::unique_ptr<Mappings> mappings_;
+};
+
+}  // namespace godwit::ref

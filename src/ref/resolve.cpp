@@ -1,0 +1,239 @@
+// Reading objects, wherever their home is.
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <utility>
+
+#include "base/fail.hpp"
+#include "call/caller.hpp"
+#include "ref/access.hpp"
+#include "ref/holdings.hpp"
+#include "ref/mappings.hpp"
+
+namespace godwit::ref {
+namespace {
+
+using wire::ObjectAnswer;
+using wire::ObjectItem;
+using wire::ObjectOp;
+
+using ViewResult = Result<std::shared_ptr<const View>>;
+
+// An object's memory at its home stays while this lives.
+class RemotePin {
+ public:
+  RemotePin(ObjectAccess& access, NodeId home, std::uint64_t pin) noexcept
+      : access_(access), home_(home), pin_(pin) {
+    access_.hold(home_);
+  }
+  RemotePin(const RemotePin&) = delete;
+  RemotePin& operator=(const RemotePin&) = delete;
+  ~RemotePin() { access_.release(home_, pin_); }
+
+ private:
+  ObjectAccess& access_;
+  NodeId home_;
+  std::uint64_t pin_;
+};
+
+// What a view of a mapped object keeps.
+struct Mapped {
+  std::shared_ptr<const MappedSegment> segment;
+  RemotePin pin;
+  Mapped(std::shared_ptr<const MappedSegment> memory, ObjectAccess& access, NodeId home,
+         std::uint64_t number) noexcept
+      : segment(std::move(memory)), pin(access, home, number) {}
+};
+
+struct OwnPin {
+  ObjectStore& store;
+  Holder holder;
+  std::uint64_t pin;
+  OwnPin(ObjectStore& own, Holder by, std::uint64_t number) noexcept
+      : store(own), holder(by), pin(number) {}
+  OwnPin(const OwnPin&) = delete;
+  OwnPin& operator=(const OwnPin&) = delete;
+  ~OwnPin() { store.release(holder, pin); }
+};
+
+Handle exactly(Handle handle, const ObjectAnswer& answer) {
+  handle.version = answer.version;
+  handle.size = answer.size;
+  return handle;
+}
+
+Error in_context(const Handle& handle, const Error& error) {
+  return {error.code, fmt::format("resolving object {} of node {}: {}", handle.object.short_hex(),
+                                  to_hex(handle.home), error.message)};
+}
+
+}  // namespace
+
+ViewResult ObjectAccess::resolve(const Handle& handle) {
+  const NodeId home{handle.home};
+  if (own_ != nullptr && home == host_.caller().engine().options().self) {
+    const Holder self{home, host_.epoch()};
+    GODWIT_TRY(const Located found, own_->locate(self, handle, Arena::Wait::yes));
+    Handle exact = handle;
+    exact.version = found.version;
+    exact.size = found.size;
+    return std::make_shared<const View>(
+        View{exact,
+             {found.data, found.size},
+             Path::pointer,
+             std::make_shared<const OwnPin>(*own_, self, found.pin)});
+  }
+  const ObjectItem item{.handle = handle};
+  auto answered = ask_one(asking(), home, ObjectOp::locate, item, {}, kSmall);
+  if (!answered) return tl::unexpected(in_context(handle, answered.error()));
+  return view_of(handle, std::move(answered->call), answered->answer);
+}
+
+ViewResult ObjectAccess::await(const Handle& handle, std::uint64_t newer_than,
+                               std::chrono::nanoseconds at_most) {
+  const ObjectItem item{.handle = handle, .a = newer_than};
+  auto answered = ask(asking(), {.home = NodeId{handle.home},
+                                 .op = ObjectOp::wait,
+                                 .items = {&item, 1},
+                                 .argument = kSmall,
+                                 .time_left = at_most});
+  if (!answered) return tl::unexpected(in_context(handle, answered.error()));
+  GODWIT_TRY(const wire::ObjectAnswerView answer, wire::parse_object_answer(answered->bytes));
+  if (const Status good = check(answer); !good) {
+    return tl::unexpected(in_context(handle, good.error()));
+  }
+  return view_of(handle, std::move(answered->call), answer);
+}
+
+// What the home's answer leads to; `call` holds the answer.
+ViewResult ObjectAccess::view_of(const Handle& handle, detail::CallHandle call,
+                                 const wire::ObjectAnswerView& answer) {
+  const Handle exact = exactly(handle, answer.fixed);
+  if ((answer.fixed.flags & ObjectAnswer::kInTail) != 0) {
+    if (answer.tail.size() != exact.size) {
+      return fail(ErrorCode::protocol_violation, "the home sent {} of {} bytes", answer.tail.size(),
+                  exact.size);
+    }
+    return std::make_shared<const View>(
+        View{exact, answer.tail, Path::message,
+             std::make_shared<const detail::CallHandle>(std::move(call))});
+  }
+  const NodeId home{handle.home};
+  auto segment = mappings_->get({home, answer.fixed.segment, fabric::Access::read});
+  if (!segment) {
+    release(home, answer.fixed.value);
+    return tl::unexpected(in_context(handle, segment.error()));
+  }
+  if (*segment == nullptr) return fetch(exact, answer.fixed.value);
+  const std::span<std::byte> bytes = (*segment)->at(answer.fixed.offset, exact.size);
+  auto keeps = std::make_shared<const Mapped>(*std::move(segment), *this, home, answer.fixed.value);
+  if (bytes.size() != exact.size) {
+    return fail(ErrorCode::protocol_violation, "the object lies beyond the end of its segment");
+  }
+  return std::make_shared<const View>(View{exact, bytes, Path::mapping, std::move(keeps)});
+}
+
+// Copies an object piece by piece, several of them under way at a time.
+ViewResult ObjectAccess::fetch(const Handle& handle, std::uint64_t pin) {
+  const RemotePin keeps(*this, NodeId{handle.home}, pin);
+  Buffer all = Buffer::allocate(handle.size);
+  if (all.data() == nullptr) {
+    return fail(ErrorCode::out_of_memory, "no memory for the {} bytes of object {}", handle.size,
+                handle.object.short_hex());
+  }
+  struct Piece {
+    detail::CallHandle call;
+    std::span<std::byte> to;
+  };
+  std::deque<Piece> under_way;
+  std::uint64_t asked = 0;
+  std::uint64_t taken = 0;
+  while (taken < handle.size) {
+    while (asked < handle.size && under_way.size() < kPiecesUnderWay) {
+      const std::uint64_t size = std::min<std::uint64_t>(kPieceBytes, handle.size - asked);
+      const ObjectItem item{.handle = handle, .a = asked, .b = size, .d = 1};
+      under_way.push_back({start(asking(),
+                                 {.home = NodeId{handle.home},
+                                  .op = ObjectOp::read,
+                                  .items = {&item, 1},
+                                  .argument = pin},
+                                 Ask::slowly),
+                           all.mutable_view().subspan(asked, size)});
+      asked += size;
+    }
+    Piece piece = std::move(under_way.front());
+    under_way.pop_front();
+    piece.call.wait();
+    GODWIT_TRY(const Bytes bytes, answer_of(piece.call));
+    GODWIT_TRY(const wire::ObjectAnswerView answer, wire::parse_object_answer(bytes));
+    GODWIT_CHECK(check(answer));
+    if (answer.tail.size() != piece.to.size()) {
+      return fail(ErrorCode::protocol_violation, "the home sent {} of {} bytes", answer.tail.size(),
+                  piece.to.size());
+    }
+    std::memcpy(piece.to.data(), answer.tail.data(), piece.to.size());
+    taken += piece.to.size();
+  }
+  auto owner = std::make_shared<const Buffer>(std::move(all));
+  const Bytes bytes = owner->view();
+  return std::make_shared<const View>(View{handle, bytes, Path::stream, std::move(owner)});
+}
+
+Result<Buffer> ObjectAccess::read(const Handle& handle, const Selection& selection) {
+  const ObjectItem item{.handle = handle,
+                        .a = selection.offset,
+                        .b = selection.bytes,
+                        .c = selection.step,
+                        .d = selection.pieces};
+  const bool much = selection.bytes * selection.pieces > kSmall;
+  auto answered = ask_one(asking(), NodeId{handle.home}, ObjectOp::read, item, {}, 0,
+                          much ? Ask::slowly : Ask::at_once);
+  if (!answered) return tl::unexpected(in_context(handle, answered.error()));
+  return Buffer::copy_of(answered->answer.tail);
+}
+
+// One message for all objects of a home.
+std::vector<ViewResult> ObjectAccess::resolve_batch(std::span<const Handle> handles) {
+  constexpr std::size_t kPerMessage = 1000;
+  std::vector<ViewResult> views(handles.size());
+  std::vector<bool> done(handles.size());
+  for (std::size_t first = 0; first < handles.size(); ++first) {
+    if (done[first]) continue;
+    std::vector<std::size_t> which;
+    std::vector<ObjectItem> items;
+    for (std::size_t i = first; i < handles.size() && items.size() < kPerMessage; ++i) {
+      if (done[i] || handles[i].home != handles[first].home) continue;
+      done[i] = true;
+      which.push_back(i);
+      items.push_back({.handle = handles[i]});
+    }
+    auto answered = ask(asking(),
+                        {.home = NodeId{handles[first].home},
+                         .op = ObjectOp::locate,
+                         .items = items,
+                         .argument = kSmall},
+                        Ask::slowly);
+    auto answers = answered ? wire::parse_object_answers(answered->bytes, items.size())
+                            : Result<std::vector<wire::ObjectAnswerView>>(
+                                  tl::unexpected(std::move(answered).error()));
+    std::shared_ptr<const detail::CallHandle> reply;
+    if (answers) reply = std::make_shared<const detail::CallHandle>(std::move(answered->call));
+    for (std::size_t i = 0; i < which.size(); ++i) {
+      const Handle& handle = handles[which[i]];
+      ViewResult& view = views[which[i]];
+      if (!answers) {
+        view = tl::unexpected(in_context(handle, answers.error()));
+      } else if (const Status good = check((*answers)[i]); !good) {
+        view = tl::unexpected(in_context(handle, good.error()));
+      } else if (((*answers)[i].fixed.flags & ObjectAnswer::kInTail) != 0) {
+        view = std::make_shared<const View>(
+            View{exactly(handle, (*answers)[i].fixed), (*answers)[i].tail, Path::message, reply});
+      } else {
+        view = view_of(handle, {}, (*answers)[i]);
+      }
+    }
+  }
+  return views;
+}
+
+}  // namespace godwit::ref

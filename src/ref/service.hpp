@@ -1,0 +1,47 @@
+// A node's side of the messages about objects: what peers ask for is done to the node's store.
+#pragma once
+
+#include <cstdint>
+
+#include "base/bytes.hpp"
+#include "call/objects.hpp"
+#include "ref/store.hpp"
+#include "wire/object.hpp"
+
+namespace godwit::ref {
+
+class Answers;
+
+// Any thread. The store outlives it.
+class ObjectService final : public call::Objects {
+ public:
+  // What a locate may carry in its answer, however much is asked for; more is pinned instead.
+  static constexpr std::size_t kMaxInAnswer = std::size_t{1} << 20;
+  // Of a locate or read that is answered on the polling thread.
+  static constexpr std::size_t kMaxAtOnce = std::size_t{64} << 10;
+  static constexpr std::size_t kMaxListed = 4096;
+
+  explicit ObjectService(ObjectStore& store) : store_(store) {}
+
+  Result<bool> answer(const Asker& asker, Bytes request, call::ReplyBuffer& reply) override;
+  void stop_waiting(std::uint64_t waiter) override { store_.stop_waiting(waiter); }
+
+ private:
+  struct Request;
+  [[nodiscard]] Status do_item(const Request& request, const wire::ObjectItem& item, Bytes data,
+                               Answers& answers);
+  [[nodiscard]] Status do_put(const Request& request, const wire::ObjectItem& item, Bytes data,
+                              Answers& answers);
+  [[nodiscard]] Status do_locate(const Request& request, const Handle& handle, Answers& answers);
+  [[nodiscard]] Status do_read(const Request& request, const wire::ObjectItem& item,
+                               Answers& answers);
+  [[nodiscard]] Status do_ownership(const Request& request, const wire::ObjectItem& item,
+                                    Answers& answers);
+  [[nodiscard]] Status do_promise(const Request& request, const wire::ObjectItem& item, Bytes data,
+                                  Answers& answers);
+  void list(const Request& request, Answers& answers);
+
+  ObjectStore& store_;
+};
+
+}  // namespace godwit::ref

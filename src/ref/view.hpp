@@ -1,0 +1,29 @@
+// An object that has been resolved in this process.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "base/bytes.hpp"
+#include "godwit/handle.hpp"
+
+namespace godwit::ref {
+
+// How its bytes came to be readable here.
+enum class Path : std::uint8_t {
+  pointer,  // this process is the home
+  mapping,  // memory of the home, on this host
+  message,  // a copy that came with the answer
+  stream,   // a copy that came in several pieces
+};
+
+// One version, which does not change. Any thread. Its bytes stay until it is destroyed, whatever
+// becomes of the object meanwhile.
+struct View {
+  Handle handle;  // of exactly this version
+  Bytes bytes;
+  Path path = Path::pointer;
+  std::shared_ptr<const void> keeps;
+};
+
+}  // namespace godwit::ref

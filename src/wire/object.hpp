@@ -1,0 +1,176 @@
+// Questions about objects to their home, and its answers: the arguments and results of the
+// functions in ref/mobile. docs/protocol.md is the spec.
+//
+// A request is a head, `count` items of 96 bytes, and a tail of bytes; an answer is one fixed part
+// of 64 bytes for each item, and a tail. What belongs to an item in a tail stands there in the
+// order of the items, each piece padded to 16 bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "godwit/error.hpp"
+#include "godwit/handle.hpp"
+
+namespace godwit::wire {
+
+enum class ObjectOp : std::uint8_t {
+  none = 0,
+  // item: type and size of the handle, and a PutTerms; tail: its bytes. Answer: its handle.
+  put = 1,
+  // item: size of the handle. Answer: value the ticket, segment, offset, size.
+  reserve = 2,
+  // item: a the ticket, b where; tail: bytes.
+  write = 3,
+  // item: a the ticket; type of the handle, and a PutTerms. Answer: its handle.
+  commit = 4,
+  abandon = 5,  // item: a the ticket
+  // item: a handle. Answer: version, size, type, and either its bytes in the tail (kInTail), if all
+  // of them fit into `argument` bytes, or value the pin, segment, offset.
+  locate = 6,
+  // item: a handle; a offset, b bytes in a piece, c from one piece to the next, d pieces. Answer:
+  // the pieces one after another, in the tail. `argument`: 0, or a pin of the caller's that keeps
+  // the version.
+  read = 7,
+  release = 8,        // tail: pins, 8 bytes each
+  evict = 9,          // item: a handle
+  exists = 10,        // item: a handle. Answer: value 1 or 0
+  newest = 11,        // item: a handle. Answer: a handle
+  describe = 12,      // item: a handle. Answer: an ObjectFacts in the tail
+  list = 13,          // `argument`: how many at most. Answer: ObjectFacts one after another
+  set_lifetime = 14,  // item: a handle, and a PutTerms, of which the lifetime counts
+  set_pinned = 15,    // item: a handle, a: 1 or 0
+  restrict_to = 16,   // item: a handle, a: rights. Answer: a handle
+  update = 17,        // item: a handle, a: a ticket. Answer: a handle
+  own = 18,
+  disown = 19,
+  offer = 20,          // item: a handle, a: for how many ns. Answer: value the offer
+  accept = 21,         // item: a handle, a: the offer
+  borrow = 22,         // item: a handle, a: 0 to read, 1 to write. Answer: value the borrow
+  give_back = 23,      // item: a the borrow
+  drop = 24,           // item: a handle
+  promise = 25,        // item: type of the handle, a: for how many ns, PutTerms. Answer: a handle
+  take_over = 26,      // item: a handle
+  fulfil = 27,         // item: a handle, a: a ticket. Answer: a handle
+  break_promise = 28,  // item: a handle, a: an ErrorCode; tail: why
+  // item: a handle, a: a version, or 0. Answers as locate does, of the newest version, once that is
+  // newer than `a`, or for 0 once it is there.
+  wait = 29,
+  renew = 30,
+};
+inline constexpr std::uint8_t kObjectOps = 31;
+
+struct ObjectRequest {
+  ObjectOp op = ObjectOp::none;
+  std::uint8_t reserved[3]{};
+  std::uint32_t count = 0;
+  std::uint64_t argument = 0;
+  std::uint64_t epoch = 0;  // of the process that asks: its lives are told apart
+  std::uint64_t reserved_too = 0;
+};
+static_assert(sizeof(ObjectRequest) == 32);
+
+// How long a new object lives, and where.
+struct PutTerms {
+  std::uint8_t lifetime = 0;  // a ref::LifetimeKind
+  std::uint8_t flags = 0;     // kOwned, kPersist
+  std::uint16_t reserved = 0;
+  std::uint32_t readers = 0;
+  std::int64_t lease_ns = 0;
+
+  static constexpr std::uint8_t kOwned = 1;
+  static constexpr std::uint8_t kPersist = 2;
+};
+static_assert(sizeof(PutTerms) == 16);
+
+struct ObjectItem {
+  Handle handle;
+  std::uint64_t a = 0;
+  std::uint64_t b = 0;
+  std::uint64_t c = 0;
+  std::uint64_t d = 0;
+
+  // Stand in the place of c and d.
+  void set_terms(const PutTerms& terms) noexcept;
+  [[nodiscard]] PutTerms terms() const noexcept;
+};
+static_assert(sizeof(ObjectItem) == 96);
+
+struct ObjectAnswer {
+  std::uint32_t code = 0;  // an ErrorCode; if not 0 the tail has the reason
+  std::uint32_t flags = 0;
+  std::uint64_t tail_bytes = 0;  // of this item, without padding
+  std::uint64_t value = 0;
+  std::uint64_t version = 0;
+  std::uint64_t size = 0;
+  std::uint64_t type = 0;
+  std::uint64_t segment = 0;
+  std::uint64_t offset = 0;
+
+  static constexpr std::uint32_t kInTail = 1;
+};
+static_assert(sizeof(ObjectAnswer) == 64);
+
+// What a home says of an object, beside its handle.
+struct ObjectFacts {
+  Handle handle;
+  std::uint8_t lifetime = 0;
+  std::uint8_t flags = 0;  // kPending...
+  std::uint16_t reserved = 0;
+  std::uint32_t readers_left = 0;
+  std::int64_t time_left_ns = -1;  // of a lease
+  std::uint64_t owner = 0;         // a process's id
+  std::uint32_t pins = 0;
+  std::uint32_t borrows = 0;
+  std::uint64_t reads = 0;
+  std::int64_t age_ns = 0;
+
+  static constexpr std::uint8_t kPending = 1;
+  static constexpr std::uint8_t kPersistent = 2;
+  static constexpr std::uint8_t kSpilled = 4;
+  static constexpr std::uint8_t kPinned = 8;
+  static constexpr std::uint8_t kBorrowedForWriting = 16;
+};
+static_assert(sizeof(ObjectFacts) == 112);
+
+// The answer to ask_segment, with one descriptor.
+struct SegmentGrant {
+  std::uint64_t segment = 0;
+  std::uint64_t size = 0;  // of its memory
+};
+static_assert(sizeof(SegmentGrant) == 16);
+// Errors: bad_format.
+[[nodiscard]] Result<SegmentGrant> parse_segment_grant(Bytes body);
+
+inline constexpr std::size_t kObjectTailAlign = 16;
+inline constexpr std::uint32_t kMaxObjectItems = 4096;
+[[nodiscard]] constexpr std::size_t padded_tail(std::size_t bytes) noexcept {
+  return (bytes + kObjectTailAlign - 1) / kObjectTailAlign * kObjectTailAlign;
+}
+
+struct ObjectRequestView {
+  ObjectRequest head;
+  std::span<const ObjectItem> items;
+  Bytes tail;
+};
+// The bytes lie 8-byte aligned. Errors: bad_format.
+[[nodiscard]] Result<ObjectRequestView> parse_object_request(Bytes bytes);
+
+// One item's part of an answer.
+struct ObjectAnswerView {
+  ObjectAnswer fixed;
+  Bytes tail;
+};
+// Errors: bad_format, unless it is the answer of exactly `count` items.
+[[nodiscard]] Result<std::vector<ObjectAnswerView>> parse_object_answers(Bytes bytes,
+                                                                         std::size_t count);
+// The same of an answer to one item, without allocation.
+[[nodiscard]] Result<ObjectAnswerView> parse_object_answer(Bytes bytes);
+// The handle in an answer's tail. Errors: bad_format.
+[[nodiscard]] Result<Handle> handle_in(const ObjectAnswerView& answer);
+
+}  // namespace godwit::wire
