@@ -212,10 +212,13 @@ class Ref {
   [[nodiscard]] Result<Ref> next_version(std::chrono::nanoseconds at_most) const {
     auto view = state_->door.await(handle(), handle().version, at_most);
     if (!view) return tl::unexpected(std::move(view).error());
-    Ref next(state_->door, view->handle);
-    auto kept = next.keep(*std::move(view));
-    if (!kept) return tl::unexpected(std::move(kept).error());
-    return next.again(next.state_->door.newest(next.handle()));
+    auto next = latest();
+    // By then there may be a still newer one; what has come is kept if it is that.
+    if (next && next->handle().version == view->version) {
+      auto kept = next->keep(*std::move(view));
+      if (!kept) return tl::unexpected(std::move(kept).error());
+    }
+    return next;
   }
 
   friend bool operator==(const Ref& a, const Ref& b) { return a.handle() == b.handle(); }

@@ -111,7 +111,8 @@ class ObjectAccess {
   [[nodiscard]] Result<std::shared_ptr<const View>> view_of(const Handle& handle,
                                                             detail::CallHandle call,
                                                             const wire::ObjectAnswerView& answer);
-  [[nodiscard]] Result<std::shared_ptr<const View>> fetch(const Handle& handle, std::uint64_t pin);
+  [[nodiscard]] Result<std::shared_ptr<const View>> fetch(const Handle& handle,
+                                                          const wire::ObjectAnswer& found);
 
   AccessHost& host_;
   ObjectStore* own_;

@@ -76,13 +76,16 @@ void ObjectStore::lost(NodeId node) {
   state_->holders.lost(node);
 }
 
+// Times first: what was over by then is not taken for what a silent holder left behind.
 Time ObjectStore::sweep() {
   const Time now = state_->clock.now();
-  while (const auto silent = state_->holders.take_silent(now)) state_->end_life(*silent);
-  Time next = state_->holders.next();
   for (Shard& shard : state_->shards) {
     while (Visit(*state_, shard).act_on_due(now)) {
     }
+  }
+  while (const auto silent = state_->holders.take_silent(now)) state_->end_life(*silent);
+  Time next = state_->holders.next();
+  for (Shard& shard : state_->shards) {
     const std::lock_guard lock(shard.mutex);
     next = std::min(next, shard.times.next());
   }

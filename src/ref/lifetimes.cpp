@@ -70,7 +70,7 @@ bool Visit::act(Object& object, Time now) {
     object.offer_until = kNever;
   }
   if (object.presence == Presence::promised && object.promised_until <= now) {
-    break_promise(object, refuse_late_promise(object.id).value(), now);
+    break_promise(object, refuse_late_promise(object.id).value(), object.promised_until);
   }
   if (object.lease_end > now) {
     reschedule(object);

@@ -34,7 +34,7 @@ struct Pin : NumberedItem, ListHook<OfHolder> {
   Object* object = nullptr;
   HolderShare* holder = nullptr;
   std::uint64_t version = 0;
-  bool is_reader = true;  // counts for a lifetime of readers
+  bool again = false;  // beside one that counts as a reader
 };
 
 struct Borrow : NumberedItem, ListHook<OfHolder>, ListHook<OfObject> {

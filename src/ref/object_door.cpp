@@ -49,7 +49,7 @@ ref::NewObject internal(const NewObjectTerms& terms) {
 Result<ObjectView> viewed(Result<std::shared_ptr<const ref::View>> view) {
   if (!view) return tl::unexpected(std::move(view).error());
   const ref::View& found = **view;
-  return ObjectView{found.handle, found.bytes, static_cast<ResolvedBy>(found.path),
+  return ObjectView{found.handle, found.version, found.bytes, static_cast<ResolvedBy>(found.path),
                     *std::move(view)};
 }
 

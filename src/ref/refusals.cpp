@@ -38,6 +38,13 @@ Refusal refuse_stale(const Handle& handle, std::uint64_t newest) {
               subject(handle), newest);
 }
 
+Refusal refuse_pin(const Handle& handle, Holder holder) {
+  return fail(ErrorCode::not_found,
+              "that pin of holder {} is none of {}: it was released before, or is of another "
+              "version; locate it first",
+              name(holder), subject(handle));
+}
+
 Refusal refuse_promised(const Handle& handle) {
   return fail(ErrorCode::would_block, "{} is promised and not there yet: wait for it",
               subject(handle));

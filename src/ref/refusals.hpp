@@ -20,10 +20,11 @@ using Refusal = tl::unexpected<Error>;
 [[nodiscard]] Refusal refuse_right(const Handle& handle, Rights needed);
 [[nodiscard]] Refusal refuse_gone(const Handle& handle);
 [[nodiscard]] Refusal refuse_stale(const Handle& handle, std::uint64_t newest);
+[[nodiscard]] Refusal refuse_pin(const Handle& handle, Holder holder);
 [[nodiscard]] Refusal refuse_promised(const Handle& handle);
 [[nodiscard]] Refusal refuse_borrowed(const Handle& handle, Object& object, std::string_view what);
 [[nodiscard]] Refusal refuse_dropped(const Handle& handle);
-// `needs` is what only its owner may do.
+// `what` only its owner may do.
 [[nodiscard]] Refusal refuse_not_owner(const Handle& handle, const Object& object, Holder holder,
                                        std::string_view what);
 [[nodiscard]] Refusal refuse_owned(const Handle& handle, Holder owner);

@@ -132,7 +132,7 @@ Result<Claim> Claim::create(Reservations& reservations, Arena& arena, Holder hol
 
 Claim::~Claim() {
   if (room_ == nullptr) return;
-  if (const Extent extent = reservations_.leave(*room_)) arena_.free(extent);
+  if (const Extent extent = reservations_.leave(*room_)) arena_.free(extent, Arena::Wait::no);
 }
 
 }  // namespace godwit::ref

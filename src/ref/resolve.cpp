@@ -56,12 +56,6 @@ struct OwnPin {
   ~OwnPin() { store.release(holder, pin); }
 };
 
-Handle exactly(Handle handle, const ObjectAnswer& answer) {
-  handle.version = answer.version;
-  handle.size = answer.size;
-  return handle;
-}
-
 Error in_context(const Handle& handle, const Error& error) {
   return {error.code, fmt::format("resolving object {} of node {}: {}", handle.object.short_hex(),
                                   to_hex(handle.home), error.message)};
@@ -74,11 +68,9 @@ ViewResult ObjectAccess::resolve(const Handle& handle) {
   if (own_ != nullptr && home == host_.caller().engine().options().self) {
     const Holder self{home, host_.epoch()};
     GODWIT_TRY(const Located found, own_->locate(self, handle, Arena::Wait::yes));
-    Handle exact = handle;
-    exact.version = found.version;
-    exact.size = found.size;
     return std::make_shared<const View>(
-        View{exact,
+        View{handle,
+             found.version,
              {found.data, found.size},
              Path::pointer,
              std::make_shared<const OwnPin>(*own_, self, found.pin)});
@@ -108,14 +100,14 @@ ViewResult ObjectAccess::await(const Handle& handle, std::uint64_t newer_than,
 // What the home's answer leads to; `call` holds the answer.
 ViewResult ObjectAccess::view_of(const Handle& handle, detail::CallHandle call,
                                  const wire::ObjectAnswerView& answer) {
-  const Handle exact = exactly(handle, answer.fixed);
+  const std::uint64_t size = answer.fixed.size;
   if ((answer.fixed.flags & ObjectAnswer::kInTail) != 0) {
-    if (answer.tail.size() != exact.size) {
+    if (answer.tail.size() != size) {
       return fail(ErrorCode::protocol_violation, "the home sent {} of {} bytes", answer.tail.size(),
-                  exact.size);
+                  size);
     }
     return std::make_shared<const View>(
-        View{exact, answer.tail, Path::message,
+        View{handle, answer.fixed.version, answer.tail, Path::message,
              std::make_shared<const detail::CallHandle>(std::move(call))});
   }
   const NodeId home{handle.home};
@@ -124,21 +116,22 @@ ViewResult ObjectAccess::view_of(const Handle& handle, detail::CallHandle call,
     release(home, answer.fixed.value);
     return tl::unexpected(in_context(handle, segment.error()));
   }
-  if (*segment == nullptr) return fetch(exact, answer.fixed.value);
-  const std::span<std::byte> bytes = (*segment)->at(answer.fixed.offset, exact.size);
+  if (*segment == nullptr) return fetch(handle, answer.fixed);
+  const std::span<std::byte> bytes = (*segment)->at(answer.fixed.offset, size);
   auto keeps = std::make_shared<const Mapped>(*std::move(segment), *this, home, answer.fixed.value);
-  if (bytes.size() != exact.size) {
+  if (bytes.size() != size) {
     return fail(ErrorCode::protocol_violation, "the object lies beyond the end of its segment");
   }
-  return std::make_shared<const View>(View{exact, bytes, Path::mapping, std::move(keeps)});
+  return std::make_shared<const View>(
+      View{handle, answer.fixed.version, bytes, Path::mapping, std::move(keeps)});
 }
 
 // Copies an object piece by piece, several of them under way at a time.
-ViewResult ObjectAccess::fetch(const Handle& handle, std::uint64_t pin) {
-  const RemotePin keeps(*this, NodeId{handle.home}, pin);
-  Buffer all = Buffer::allocate(handle.size);
+ViewResult ObjectAccess::fetch(const Handle& handle, const ObjectAnswer& found) {
+  const RemotePin keeps(*this, NodeId{handle.home}, found.value);
+  Buffer all = Buffer::allocate(found.size);
   if (all.data() == nullptr) {
-    return fail(ErrorCode::out_of_memory, "no memory for the {} bytes of object {}", handle.size,
+    return fail(ErrorCode::out_of_memory, "no memory for the {} bytes of object {}", found.size,
                 handle.object.short_hex());
   }
   struct Piece {
@@ -148,15 +141,15 @@ ViewResult ObjectAccess::fetch(const Handle& handle, std::uint64_t pin) {
   std::deque<Piece> under_way;
   std::uint64_t asked = 0;
   std::uint64_t taken = 0;
-  while (taken < handle.size) {
-    while (asked < handle.size && under_way.size() < kPiecesUnderWay) {
-      const std::uint64_t size = std::min<std::uint64_t>(kPieceBytes, handle.size - asked);
+  while (taken < found.size) {
+    while (asked < found.size && under_way.size() < kPiecesUnderWay) {
+      const std::uint64_t size = std::min<std::uint64_t>(kPieceBytes, found.size - asked);
       const ObjectItem item{.handle = handle, .a = asked, .b = size, .d = 1};
       under_way.push_back({start(asking(),
                                  {.home = NodeId{handle.home},
                                   .op = ObjectOp::read,
                                   .items = {&item, 1},
-                                  .argument = pin},
+                                  .argument = found.value},
                                  Ask::slowly),
                            all.mutable_view().subspan(asked, size)});
       asked += size;
@@ -176,7 +169,8 @@ ViewResult ObjectAccess::fetch(const Handle& handle, std::uint64_t pin) {
   }
   auto owner = std::make_shared<const Buffer>(std::move(all));
   const Bytes bytes = owner->view();
-  return std::make_shared<const View>(View{handle, bytes, Path::stream, std::move(owner)});
+  return std::make_shared<const View>(
+      View{handle, found.version, bytes, Path::stream, std::move(owner)});
 }
 
 Result<Buffer> ObjectAccess::read(const Handle& handle, const Selection& selection) {
@@ -227,7 +221,7 @@ std::vector<ViewResult> ObjectAccess::resolve_batch(std::span<const Handle> hand
         view = tl::unexpected(in_context(handle, good.error()));
       } else if (((*answers)[i].fixed.flags & ObjectAnswer::kInTail) != 0) {
         view = std::make_shared<const View>(
-            View{exactly(handle, (*answers)[i].fixed), (*answers)[i].tail, Path::message, reply});
+            View{handle, (*answers)[i].fixed.version, (*answers)[i].tail, Path::message, reply});
       } else {
         view = view_of(handle, {}, (*answers)[i]);
       }

@@ -106,7 +106,9 @@ void StoreState::end_life(const Holders::Life& life) {
     while (Visit(*this, shard).let_go(life)) {
     }
   }
-  for (const Extent& extent : reservations.end(life)) arena.free(extent);
+  for (const Extent& extent : reservations.end(life)) {
+    arena.free(extent, Arena::Wait::no);
+  }
 }
 
 }  // namespace godwit::ref

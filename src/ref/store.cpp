@@ -45,7 +45,7 @@ Result<Handle> ObjectStore::put(Holder holder, const NewObject& object,
     }
   }
   auto handle = state_->add(holder, object, version);
-  if (!handle && version.extent) state_->arena.free(version.extent);
+  if (!handle && version.extent) state_->arena.free(version.extent, Arena::Wait::no);
   return handle;
 }
 
@@ -59,15 +59,8 @@ Result<Located> ObjectStore::locate(Holder holder, const Handle& handle, Arena::
   if (object->presence == Presence::broken) return tl::unexpected(*object->broken);
   Version* version = Visit::version_of(*object, handle.version);
   if (version == nullptr) return refuse_stale(handle, object->newest.number);
-  Pin* pin = shard.pins.add();
+  const Pin* pin = visit.pin(*share, *object, *version);
   if (pin == nullptr) return refuse_more(handle, "pins", Numbered<Pin>::kMax);
-  pin->object = object;
-  pin->holder = share;
-  pin->version = version->number;
-  pin->is_reader = true;
-  share->pins.push_back(*pin);
-  ++version->pins;
-  ++object->pins;
   ++object->reads;
   ++shard.resolves;
   return located(*pin, *version);
@@ -75,23 +68,18 @@ Result<Located> ObjectStore::locate(Holder holder, const Handle& handle, Arena::
 
 Result<Located> ObjectStore::locate_again(Holder holder, const Handle& handle,
                                           std::uint64_t number) {
-  Shard& shard = state_->shard_of(number);
-  const Visit visit(*state_, shard);
-  const Pin* known = shard.pins.find(number);
-  if (known == nullptr || known->holder->holder != holder || known->object->id != handle.object) {
-    return fail(ErrorCode::not_found, "holder {} has no pin {} on object {}: it was let go of",
-                to_hex(holder.node.value), number, handle.object.short_hex());
+  GODWIT_CHECK(state_->check(handle, Rights::read));
+  Shard& shard = state_->shard_of(handle.object);
+  Visit visit(*state_, shard);
+  const Pin* first = shard.pins.find(number);
+  // A handle of the promise, or of an older version that was waited on, leads to the same object.
+  if (first == nullptr || first->holder->holder != holder || first->object->id != handle.object) {
+    return refuse_pin(handle, holder);
   }
-  Pin* pin = shard.pins.add();
+  Version& version = *Visit::version_of(*first->object, first->version);
+  Pin* pin = visit.pin(*first->holder, *first->object, version);
   if (pin == nullptr) return refuse_more(handle, "pins", Numbered<Pin>::kMax);
-  pin->object = known->object;
-  pin->holder = known->holder;
-  pin->version = known->version;
-  pin->is_reader = false;
-  pin->holder->pins.push_back(*pin);
-  Version& version = *Visit::version_of(*pin->object, pin->version);
-  ++version.pins;
-  ++pin->object->pins;
+  pin->again = true;
   return located(*pin, version);
 }
 
@@ -150,7 +138,7 @@ Result<Reservation> ObjectStore::reserve(Holder holder, std::uint64_t size, Aren
   }
   const auto ticket = state_->reservations.add(holder, admission.life, extent, size);
   if (!ticket) {
-    if (extent) state_->arena.free(extent);
+    if (extent) state_->arena.free(extent, Arena::Wait::no);
     return tl::unexpected(ticket.error());
   }
   return Reservation{
@@ -164,7 +152,8 @@ Status ObjectStore::write(Holder holder, std::uint64_t ticket, std::uint64_t off
   if (fits && !bytes.empty()) {
     std::memcpy(room->extent.data + offset, bytes.data(), bytes.size());
   }
-  if (const Extent extent = state_->reservations.leave(*room)) state_->arena.free(extent);
+  if (const Extent extent = state_->reservations.leave(*room))
+    state_->arena.free(extent, Arena::Wait::no);
   if (fits) return {};
   return fail(ErrorCode::invalid_argument,
               "holder {} cannot write {} bytes at {} of reservation {}, which has {}: reserve what "
@@ -183,7 +172,7 @@ Result<Handle> ObjectStore::commit(Holder holder, std::uint64_t ticket, const Ne
 
 void ObjectStore::abandon(Holder holder, std::uint64_t ticket) {
   if (const Extent extent = state_->reservations.abandon(holder, ticket)) {
-    state_->arena.free(extent);
+    state_->arena.free(extent, Arena::Wait::no);
   }
 }
 

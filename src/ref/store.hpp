@@ -230,7 +230,8 @@ class ObjectStore {
   void lost(NodeId node);
   // Ends what is over. Returns when there is something to do again, as far as it is known by then:
   // what is put or shortened later may end earlier. Nobody is given what is over, swept or not.
-  // Costs what ends.
+  // Costs what ends. Memory beyond Arena::Options::keep_bytes stays until arena().trim(), which may
+  // take its time.
   Time sweep();
 
   // Handles have those rights: whoever lists decides what the asker may do.

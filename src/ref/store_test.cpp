@@ -92,6 +92,27 @@ TEST_F(Store, PinsAreReleasedOnceAndByTheirHolder) {
   EXPECT_EQ(store.stats().pins, 1) << "a number is not used again";
 }
 
+TEST_F(Store, WhoHasPinnedAVersionPinsItAgainWhateverBecameOfTheObject) {
+  const Handle handle =
+      put(kAlice, "x", {.lifetime = {.kind = LifetimeKind::readers, .readers = 2}});
+  const Located first = locate(kBob, handle);
+  const auto again = store.locate_again(kBob, handle, first.pin);
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_NE(again->pin, first.pin);
+  EXPECT_EQ(again->data, first.data);
+  store.release(kBob, again->pin);
+  EXPECT_EQ(store.describe(handle)->readers_left, 2) << "one reader, and it reads on";
+  EXPECT_EQ(code_of(store.locate_again(kAlice, handle, first.pin)), ErrorCode::not_found);
+  EXPECT_EQ(code_of(store.locate_again(kBob, handle, again->pin)), ErrorCode::not_found);
+  EXPECT_EQ(code_of(store.locate_again(kBob, put(kAlice, "y"), first.pin)), ErrorCode::not_found);
+  ASSERT_TRUE(store.evict(handle));
+  const Located last = store.locate_again(kBob, handle, first.pin).value();
+  store.release(kBob, first.pin);
+  EXPECT_EQ(text_at(last), "x");
+  store.release(kBob, last.pin);
+  EXPECT_EQ(store.stats().pins, 0);
+}
+
 // Defect 2 of the nine.
 TEST_F(Store, Defect2NothingStaleIsSeenAfterAnEvictionByAnother) {
   const Handle handle = put(kAlice, "old");

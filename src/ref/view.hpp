@@ -20,7 +20,8 @@ enum class Path : std::uint8_t {
 // One version, which does not change. Any thread. Its bytes stay until it is destroyed, whatever
 // becomes of the object meanwhile.
 struct View {
-  Handle handle;  // of exactly this version
+  Handle handle;  // the one it was resolved by; it may name a promise, or an older version
+  std::uint64_t version = 0;
   Bytes bytes;
   Path path = Path::pointer;
   std::shared_ptr<const void> keeps;

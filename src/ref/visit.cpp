@@ -9,8 +9,8 @@ namespace godwit::ref {
 
 Visit::~Visit() {
   lock_.unlock();
-  if (freed_) state_.arena.free(freed_);
-  for (const Extent& extent : freed_more_) state_.arena.free(extent);
+  if (freed_) state_.arena.free(freed_, Arena::Wait::no);
+  for (const Extent& extent : freed_more_) state_.arena.free(extent, Arena::Wait::no);
   if (superseded_) state_.end_life(*superseded_);
   for (const std::uint64_t waiter : ready_) {
     if (state_.options.on_ready) state_.options.on_ready(waiter);
@@ -55,9 +55,23 @@ void Visit::publish(Object& object, const Version& version) {
   tell(object, version.number);
 }
 
+Pin* Visit::pin(HolderShare& share, Object& object, Version& version) {
+  Pin* pin = shard_.pins.add();
+  if (pin == nullptr) return nullptr;
+  pin->object = &object;
+  pin->holder = &share;
+  pin->version = version.number;
+  pin->again = false;
+  share.pins.push_back(*pin);
+  ++version.pins;
+  ++object.pins;
+  return pin;
+}
+
 void Visit::unpin(Pin& pin, Reading reading) {
   Object& object = *pin.object;
   Version& version = *version_of(object, pin.version);
+  const bool again = pin.again;
   pin.holder->pins.remove(pin);
   shard_.pins.remove(pin);
   --object.pins;
@@ -70,8 +84,8 @@ void Visit::unpin(Pin& pin, Reading reading) {
     const ObjectId id = object.id;
     shard_.ended.erase(id);
     state_.objects.fetch_sub(1, std::memory_order_relaxed);
-  } else if (object.lifetime == LifetimeKind::readers && reading == Reading::complete &&
-             pin.is_reader && object.readers_left != 0 && --object.readers_left == 0) {
+  } else if (object.lifetime == LifetimeKind::readers && reading == Reading::complete && !again &&
+             object.readers_left != 0 && --object.readers_left == 0) {
     object.lifetime_over = true;
     end_if_over(object);
   }

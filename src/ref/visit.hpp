@@ -36,6 +36,8 @@ class Visit {
 
   // --- Memory ---
   void publish(Object& object, const Version& version);
+  // Null: too many pins.
+  [[nodiscard]] Pin* pin(HolderShare& share, Object& object, Version& version);
   enum class Reading : std::uint8_t { complete, cut_short };
   void unpin(Pin& pin, Reading reading);
 

@@ -56,7 +56,8 @@ using ObjectParts = std::span<const std::span<const std::byte>>;
 
 // A version as it was resolved. The bytes stay until the last copy of `keeps` is gone.
 struct ObjectView {
-  Handle handle;
+  Handle handle;  // as it was asked for
+  std::uint64_t version = 0;
   std::span<const std::byte> bytes;
   ResolvedBy how = ResolvedBy::pointer;
   std::shared_ptr<const void> keeps;
