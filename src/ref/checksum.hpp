@@ -1,6 +1,6 @@
 // Tells whether bytes are still what they were. Against accidents (disks, memory, cut-off files),
-// not against people: anybody can make bytes with a given checksum. It costs a tenth of what a
-// cryptographic hash does, less than copying the bytes.
+// not against people: anybody can make bytes with a given checksum. Over ten times as
+// fast as a cryptographic hash, and about as fast as memory that is in no cache.
 #pragma once
 
 #include <array>
