@@ -35,7 +35,7 @@ TEST(Checksum, IsTheSameHoweverTheBytesAreCut) {
 }
 
 TEST(Checksum, AnyBitThatFlipsChangesIt) {
-  for (const std::size_t size : {1, 7, 8, 31, 32, 33, 100}) {
+  for (const std::size_t size : {1U, 7U, 8U, 31U, 32U, 33U, 100U}) {
     auto bytes = some_bytes(size);
     const std::uint64_t before = Checksum::of(bytes);
     for (std::size_t bit = 0; bit < size * 8; ++bit) {
