@@ -50,15 +50,13 @@ class GODWIT_API NodeHandle {
   [[nodiscard]] auto put_batch(std::span<const V> values, const PutOptions& options = {}) const;
 
   // For the library.
-  NodeHandle(call::Caller& caller, ref::ObjectAccess& objects, std::uint64_t id)
-      : caller_(&caller), objects_(&objects), id_(id) {}
+  NodeHandle(call::Caller& caller, std::uint64_t id) : caller_(&caller), id_(id) {}
   [[nodiscard]] call::Caller& caller() const noexcept { return *caller_; }
-  [[nodiscard]] ref::ObjectAccess& objects() const noexcept { return *objects_; }
+  [[nodiscard]] ref::ObjectAccess& objects() const noexcept;
   [[nodiscard]] std::chrono::nanoseconds default_deadline() const;
 
  private:
   call::Caller* caller_;
-  ref::ObjectAccess* objects_;
   std::uint64_t id_;
 };
 

@@ -143,34 +143,34 @@ class Ref {
   }
 
   // --- Parts of an array, copied, without the rest ---
-  [[nodiscard]] auto slice(std::uint64_t first, std::uint64_t count) const
-    requires Codec::kIsArray
-  {
+  template <class C = Codec>
+    requires(C::kIsArray)
+  [[nodiscard]] Result<std::vector<typename C::Element>> slice(std::uint64_t first,
+                                                               std::uint64_t count) const {
     return strided(first, count, 1);
   }
   // Every step-th element from `first` on.
-  [[nodiscard]] Result<std::vector<typename Codec::Element>> strided(std::uint64_t first,
-                                                                     std::uint64_t count,
-                                                                     std::uint64_t step) const
-    requires Codec::kIsArray
-  {
-    constexpr std::uint64_t kSize = sizeof(typename Codec::Element);
+  template <class C = Codec>
+    requires(C::kIsArray)
+  [[nodiscard]] Result<std::vector<typename C::Element>> strided(std::uint64_t first,
+                                                                 std::uint64_t count,
+                                                                 std::uint64_t step) const {
+    constexpr std::uint64_t kSize = sizeof(typename C::Element);
     const bool together = step == 1;
     auto bytes = state_->door.read(handle(), {.offset = first * kSize,
                                               .bytes = together ? count * kSize : kSize,
                                               .step = step * kSize,
                                               .pieces = together ? 1 : count});
     if (!bytes) return tl::unexpected(std::move(bytes).error());
-    std::vector<typename Codec::Element> elements(count);
+    std::vector<typename C::Element> elements(count);
     if (count > 0) std::memcpy(elements.data(), bytes->data(), bytes->size());
     return elements;
   }
   // One field of a plain struct: ref.field(&Particle::energy).
-  template <class Field>
-  [[nodiscard]] Result<Field> field(Field T::* member) const
-    requires(Codec::kIsPlain && kPlain<Field>)
-  {
-    static const T probe{};
+  template <class Field, std::same_as<T> Struct>
+    requires(kPlain<Field>)
+  [[nodiscard]] Result<Field> field(Field Struct::* member) const {
+    static const Struct probe{};
     const auto offset = static_cast<std::uint64_t>(reinterpret_cast<const char*>(&(probe.*member)) -
                                                    reinterpret_cast<const char*>(&probe));
     auto bytes =

@@ -10,6 +10,10 @@
 #include "fabric/reactor.hpp"
 #include "godwit/call_handle.hpp"
 
+namespace godwit::ref {
+class ObjectAccess;
+}
+
 namespace godwit::call {
 
 // Outlives every call made through it. Any thread.
@@ -24,6 +28,10 @@ class Caller {
   [[nodiscard]] fabric::Reactor& reactor() { return reactor_; }
   [[nodiscard]] Engine& engine() { return engine_; }
   [[nodiscard]] const Options& options() const { return options_; }
+  // What references in arguments and results lead to: a matter of the layer above, of which only
+  // the name is known here. Set before the first call.
+  void set_objects(ref::ObjectAccess* objects) { objects_ = objects; }
+  [[nodiscard]] ref::ObjectAccess* objects() const { return objects_; }
   // Distinguishes this caller from one that lived at the same address before.
   [[nodiscard]] std::uint64_t serial() const { return serial_; }
 
@@ -41,6 +49,7 @@ class Caller {
   Engine& engine_;
   Executor& continuations_;
   Options options_;
+  ref::ObjectAccess* objects_ = nullptr;
   const std::uint64_t serial_;
 };
 

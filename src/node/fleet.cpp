@@ -40,6 +40,10 @@ std::string NodeHandle::name() const {
   return caller_->options().name_of(NodeId{id_});
 }
 
+ref::ObjectAccess& NodeHandle::objects() const noexcept {
+  return *caller_->objects();
+}
+
 std::chrono::nanoseconds NodeHandle::default_deadline() const {
   return caller_->options().default_deadline;
 }
@@ -117,8 +121,7 @@ std::vector<NodeHandle> Fleet::nodes() const {
   std::vector<NodeHandle> handles;
   const fleet::NodeList known = state_->runtime->nodes();
   for (const fleet::NodeRecord& record : *known) {
-    if (is_up(record))
-      handles.emplace_back(state_->runtime->caller(), state_->runtime->objects(), record.id.value);
+    if (is_up(record)) handles.emplace_back(state_->runtime->caller(), record.id.value);
   }
   return handles;
 }
@@ -131,7 +134,7 @@ Result<NodeHandle> Fleet::find(std::string_view name) const {
   Result<fleet::NodeRecord> found;
   state_->runtime->run_as_owner([&] { found = state_->runtime->directory().find(name); });
   if (!found) return tl::unexpected(std::move(found).error());
-  return NodeHandle(state_->runtime->caller(), state_->runtime->objects(), found->id.value);
+  return NodeHandle(state_->runtime->caller(), found->id.value);
 }
 
 std::vector<NodeDescription> Fleet::describe() const {

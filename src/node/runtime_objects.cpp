@@ -52,6 +52,7 @@ void Runtime::make_objects() {
       *engine_, *reactor_, object_store_ != nullptr ? &object_store_->arena() : nullptr);
   access_host_ = std::make_unique<AccessHost>(*this);
   object_access_ = std::make_unique<ref::ObjectAccess>(*access_host_, object_store_.get());
+  caller_->set_objects(object_access_.get());
 }
 
 // Any thread. What was put or shortened ends within this of its time.

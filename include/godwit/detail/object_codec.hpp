@@ -107,7 +107,7 @@ struct ObjectCodec {
 
 // A plain value is read where it lies.
 template <class T>
-  requires kPlain<T>
+  requires(!std::is_array_v<T>) && (kPlain<T>)
 struct ObjectCodec<T> {
   static constexpr bool kIsArray = false;
   static constexpr bool kIsPlain = true;
