@@ -99,8 +99,8 @@ Refusal refuse_settled(const Handle& handle, const Object& object) {
 
 Refusal refuse_lost_producer(const ObjectId& object, NodeId producer) {
   return fail(ErrorCode::node_lost,
-              "object {} will not come: holder {}, who had promised it, is gone; have it made "
-              "again",
+              "object {} will not come: holder {}, who had promised it or owned it, is gone; have "
+              "it made again",
               object.short_hex(), to_hex(producer.value));
 }
 

@@ -204,8 +204,8 @@ class ObjectStore {
 
   // --- Promises: objects that are not there yet ---
   // `at_most` of zero: no time limit; later than that it is broken with `deadline`. The holder is
-  // who answers for it: if it ends first, the promise is broken with node_lost. A lease begins when
-  // the object comes. What is broken is remembered for Options::broken_kept.
+  // who answers for it: if it ends first, or the owner does, the promise is broken with node_lost.
+  // A lease begins when the object comes. What is broken is remembered for Options::broken_kept.
   [[nodiscard]] Result<Handle> promise(Holder producer, const NewObject& object, Duration at_most);
   // Another process answers for it from here on.
   [[nodiscard]] Status take_over(Holder producer, const Handle& handle);

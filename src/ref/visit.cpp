@@ -132,22 +132,37 @@ bool Visit::let_go(const Holders::Life& life) {
 std::size_t Visit::let_go(HolderShare& share, std::size_t at_most) {
   std::size_t done = 0;
   for (; done < at_most && !share.promised.empty(); ++done) {
-    Object& object = share.promised.front();
-    break_promise(object, refuse_lost_producer(object.id, share.holder.node).value(),
-                  state_.clock.now());
+    lose(share.promised.front(), share.holder);
   }
   for (; done < at_most && !share.borrows.empty(); ++done) end_borrow(share.borrows.front());
   for (; done < at_most && !share.pins.empty(); ++done) {
     unpin(share.pins.front(), Reading::cut_short);
   }
-  for (; done < at_most && !share.owned.empty(); ++done) drop(share.owned.front());
+  for (; done < at_most && !share.owned.empty(); ++done) {
+    Object& object = share.owned.front();
+    if (object.presence == Presence::promised) {
+      lose(object, share.holder);
+    } else {
+      drop(object);
+    }
+  }
   for (; done < at_most && !share.kept.empty(); ++done) {
     Object& object = share.kept.front();
+    if (object.presence == Presence::promised) {
+      lose(object, share.holder);
+      continue;
+    }
     set_keeper(object, nullptr);
     object.lifetime_over = true;
     end_if_over(object);
   }
   return done;
+}
+
+void Visit::lose(Object& object, Holder holder) {
+  const Time now = state_.clock.now();
+  if (!act(object, now) || object.presence != Presence::promised) return;  // it was late before
+  break_promise(object, refuse_lost_producer(object.id, holder.node).value(), now);
 }
 
 }  // namespace godwit::ref

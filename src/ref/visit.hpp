@@ -68,6 +68,8 @@ class Visit {
 
  private:
   std::size_t let_go(HolderShare& share, std::size_t at_most);
+  // A promise, with the process that made it, owns it or was to keep it.
+  void lose(Object& object, Holder holder);
   void set_keeper(Object& object, HolderShare* share);
   void free(const Extent& extent);
 
