@@ -30,6 +30,11 @@ Machine describe_machine() {
   return machine;
 }
 
+std::string to_text(const Machine& machine) {
+  return fmt::format("{}, {} cores, {}; load {:.2f} as this began", machine.cpu, machine.cores,
+                     machine.kernel, machine.load);
+}
+
 std::string to_json(const Machine& machine) {
   std::string out = R"({"cpu": )";
   trace::append_json_string(out, machine.cpu);

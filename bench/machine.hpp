@@ -16,6 +16,8 @@ struct Machine {
 };
 
 [[nodiscard]] Machine describe_machine();
+// One line, without its end, to stand above the figures.
+[[nodiscard]] std::string to_text(const Machine& machine);
 [[nodiscard]] std::string to_json(const Machine& machine);
 
 }  // namespace godwit::bench

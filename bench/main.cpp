@@ -4,13 +4,13 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "base/fail.hpp"
 #include "machine.hpp"
+#include "output_file.hpp"
 #include "served_node.hpp"
 #include "suites.hpp"
 
@@ -37,15 +37,10 @@ struct Request {
   }
 };
 
-std::string default_json_file() {
-  return std::filesystem::is_directory("build") ? "build/bench.json" : "bench.json";
-}
-
 void print_heading(const Machine& machine, const Request& request) {
   const Settings& settings = request.settings;
   const char* bullet = request.markdown ? "- " : "";
-  fmt::print("{0}{1}, {2} cores, {3}; load {4:.2f} as this began\n", bullet, machine.cpu,
-             machine.cores, machine.kernel, machine.load);
+  fmt::print("{}{}\n", bullet, to_text(machine));
   fmt::print(
       "{0}client on core {1}, node on core {2} (-1: any); polling rows spin {3} us before they "
       "sleep, cold rows {4} us, sleeping rows 0 us\n",
@@ -60,20 +55,12 @@ void print_heading(const Machine& machine, const Request& request) {
   std::fflush(stdout);
 }
 
-Status write_json(const Request& request, const Machine& machine,
-                  const std::vector<Table>& tables) {
+std::string to_json(const Machine& machine, const std::vector<Table>& tables) {
   std::string out = fmt::format("{{\"machine\": {},\n \"suites\": [", to_json(machine));
   for (std::size_t i = 0; i < tables.size(); ++i) {
     out += (i == 0 ? "\n  " : ",\n  ") + to_json(tables[i]);
   }
-  out += "]}\n";
-  std::FILE* file = std::fopen(request.json_file.c_str(), "we");
-  const bool written =
-      file != nullptr && std::fwrite(out.data(), 1, out.size(), file) == out.size();
-  const bool closed = file != nullptr && std::fclose(file) == 0;
-  if (written && closed) return {};
-  return fail(ErrorCode::io, "cannot write {}: {}; choose another with --json", request.json_file,
-              errno_text(errno));
+  return out + "]}\n";
 }
 
 Status run(const Request& request) {
@@ -98,14 +85,14 @@ Status run(const Request& request) {
     std::fflush(stdout);
     tables.push_back(*std::move(table));
   }
-  GODWIT_CHECK(write_json(request, machine, tables));
+  GODWIT_CHECK(write_file(request.json_file, to_json(machine, tables)));
   fmt::print("\nAll rows are in {}.\n", request.json_file);
   return failed;
 }
 
 int run_main(int argc, char** argv) {
   Request request;
-  request.json_file = default_json_file();
+  request.json_file = default_file("bench.json");
   CLI::App app("Measures Godwit's calls on this machine, each beside the floor it stands on.");
   std::vector<std::string> known{"all"};
   for (const Suite& suite : kSuites) known.emplace_back(suite.name);

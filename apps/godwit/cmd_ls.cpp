@@ -4,8 +4,8 @@
 
 #include "base/fail.hpp"
 #include "base/ids.hpp"
-#include "columns.hpp"
 #include "command.hpp"
+#include "command_line/columns.hpp"
 #include "connect.hpp"
 #include "trace/json.hpp"
 #include "trace/json_value.hpp"
@@ -48,8 +48,8 @@ std::vector<Listed> look(const Fleet& fleet) {
 }
 
 void print_text(const std::vector<Listed>& nodes) {
-  Columns columns{"NAME",    "ID",  "STATE",    "MACHINE", ">CORES",
-                  ">MEMORY", "JIT", ">OVERDUE", "CPU",     "ADDRESSES"};
+  Columns columns({"NAME", "ID", "STATE", "MACHINE", ">CORES", ">MEMORY", "JIT", ">OVERDUE", "CPU",
+                   "ADDRESSES"});
   for (const Listed& one : nodes) {
     const NodeDescription& node = one.node;
     const double gibibytes = static_cast<double>(node.memory_bytes) / (1U << 30U);

@@ -7,8 +7,8 @@
 
 #include "base/fail.hpp"
 #include "code/types/text.hpp"
-#include "columns.hpp"
 #include "command.hpp"
+#include "command_line/columns.hpp"
 #include "connect.hpp"
 #include "free_words.hpp"
 #include "godwit/explain.hpp"
@@ -79,7 +79,7 @@ Ended ls(const RegionOrder& order, bool json) {
   }
   GODWIT_TRY(const std::string text, fleet.status(fleet.node(0)));
   GODWIT_TRY(const auto status, trace::JsonValue::parse(text));
-  Columns columns{"NAME", "TYPE", ">ELEMENTS", ">CAPACITY", ">SHARDS", ">LOST", "STATE"};
+  Columns columns({"NAME", "TYPE", ">ELEMENTS", ">CAPACITY", ">SHARDS", ">LOST", "STATE"});
   trace::Json out;
   out.open('{').key("regions").open('[');
   for (const trace::JsonValue& region : status["regions"]["known"].items()) {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "columns.hpp"
+#include "command_line/columns.hpp"
 
 namespace godwit::cli {
 namespace {
@@ -76,7 +76,7 @@ std::string summary(const JsonValue& status) {
 }
 
 std::string overdue(const JsonValue& status) {
-  Columns columns{"FUNCTION", "BUNDLE", "CALLER", ">RUNNING", ">PAST DEADLINE"};
+  Columns columns({"FUNCTION", "BUNDLE", "CALLER", ">RUNNING", ">PAST DEADLINE"});
   for (const JsonValue& one : status["overdue"].items()) {
     columns.add({text_of(one["function"]), text_of(one["bundle"]), text_of(one["caller"]),
                  duration_of(one["running_ms"]), duration_of(one["overdue_ms"])});
@@ -88,8 +88,8 @@ std::string overdue(const JsonValue& status) {
 }
 
 std::string links(const JsonValue& status) {
-  Columns columns{"PEER",       "ID",       "TRANSPORT",    ">CALLS IN",
-                  ">CALLS OUT", ">WAITING", ">CREDITS LEFT"};
+  Columns columns(
+      {"PEER", "ID", "TRANSPORT", ">CALLS IN", ">CALLS OUT", ">WAITING", ">CREDITS LEFT"});
   for (const JsonValue& one : status["links"].items()) {
     columns.add({text_of(one["peer"]), text_of(one["peer_id"]), text_of(one["transport"]),
                  number_of(one["calls_in"]), number_of(one["calls_out"]),
@@ -102,7 +102,7 @@ std::string links(const JsonValue& status) {
 }
 
 std::string bundles(const JsonValue& code) {
-  Columns columns{"BUNDLE", "ID", "STATE", "TIER", ">MEMORY", ">CALLS", ">INSIDE", "PINNED"};
+  Columns columns({"BUNDLE", "ID", "STATE", "TIER", ">MEMORY", ">CALLS", ">INSIDE", "PINNED"});
   for (const JsonValue& one : code["bundles"].items()) {
     const bool failed = !one["error"].text().empty();
     columns.add({text_of(one["name"]), text_of(one["id"]).substr(0, kIdDigits),
@@ -116,7 +116,7 @@ std::string bundles(const JsonValue& code) {
 }
 
 std::string regions(const JsonValue& regions) {
-  Columns columns{"REGION", "STATE", "TYPE", ">ELEMENTS", ">SHARDS", ">LOST", ">SHARD HERE"};
+  Columns columns({"REGION", "STATE", "TYPE", ">ELEMENTS", ">SHARDS", ">LOST", ">SHARD HERE"});
   for (const JsonValue& one : regions["known"].items()) {
     const bool here = one["shard"].kind() == JsonValue::Kind::number;
     const std::string bytes = one["shard_lost"].truth() ? "lost" : mebibytes(one["shard_bytes"]);

@@ -9,7 +9,6 @@
 #include <set>
 #include <sstream>
 
-#include "columns.hpp"
 #include "duration.hpp"
 #include "exit.hpp"
 #include "process.hpp"
@@ -72,22 +71,6 @@ TEST(Duration, WritesThreeDigitsAndAUnit) {
   EXPECT_EQ(format_duration(microseconds(1)), "1.00 us");
   EXPECT_EQ(format_duration(microseconds(3400)), "3.40 ms");
   EXPECT_EQ(format_duration(milliseconds(2000)), "2.00 s");
-}
-
-TEST(Columns, AlignAndLeaveNoSpaceAtTheEnd) {
-  Columns columns{"NAME", ">CALLS", "WHY"};
-  EXPECT_TRUE(columns.empty());
-  columns.add({"longer name", "7", ""});
-  columns.add({"n", "1234567", "pinned"});
-  EXPECT_FALSE(columns.empty());
-  EXPECT_EQ(columns.text("  "),
-            "  NAME           CALLS  WHY\n"
-            "  longer name        7\n"
-            "  n            1234567  pinned\n");
-}
-
-TEST(Columns, TextFromElsewhereCannotCommandTheTerminal) {
-  EXPECT_EQ(printable("a\x1b[31m\nb\x7f é"), "a?[31m?b? é");
 }
 
 TEST(StatusText, SaysWhatIsOverdueAndWhatWasLeftOut) {

@@ -5,7 +5,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -17,6 +16,7 @@
 #include "floors/fork_server.hpp"
 #include "interleave.hpp"
 #include "machine.hpp"
+#include "output_file.hpp"
 
 namespace godwit::bench {
 namespace {
@@ -113,20 +113,10 @@ Result<std::vector<Line>> measure_all(const Request& request, floors::ForkServer
   return lines;
 }
 
-Status write_file(const std::string& name, const std::string& text) {
-  std::FILE* file = std::fopen(name.c_str(), "we");
-  const bool written =
-      file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  const bool closed = file != nullptr && std::fclose(file) == 0;
-  if (written && closed) return {};
-  return fail(ErrorCode::io, "cannot write {}: {}; choose another", name, errno_text(errno));
-}
-
 Status run_here(const Request& request) {
   GODWIT_TRY(floors::ForkServer floors, floors::ForkServer::start());  // before the first thread
   const Machine machine = describe_machine();
-  fmt::print("{}, {} cores, {}; load {:.2f} as this began\n", machine.cpu, machine.cores,
-             machine.kernel, machine.load);
+  fmt::print("{}\n", to_text(machine));
   fmt::print(
       "us per step; 2^{} elements in blocks over the nodes, all on this machine; contenders "
       "take turns, medians of {} rounds\n\n",
@@ -155,9 +145,8 @@ Status run_far(const Request& request) {
 
 int run_main(int argc, char** argv) {
   Request request;
-  const std::string folder = std::filesystem::is_directory("build") ? "build/" : "";
-  request.json_file = folder + "chase.json";
-  request.svg_file = folder + "chase.svg";
+  request.json_file = default_file("chase.json");
+  request.svg_file = default_file("chase.svg");
   bool quick = false;
   bool full = false;
   CLI::App app("Follows a list that lies across nodes, in the ways there are.");

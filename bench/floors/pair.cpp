@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/fail.hpp"
+#include "base/write_all.hpp"
 #include "floors/report.hpp"
 
 namespace godwit::floors {
@@ -130,15 +131,8 @@ Result<Sample> run_pair(const RunOptions& run, const Sides& sides) {
 }
 
 Status send_all(int fd, const void* data, std::size_t size) {
-  const auto* at = static_cast<const char*>(data);
-  while (size > 0) {
-    const ssize_t written = ::write(fd, at, size);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return fail(ErrorCode::io, "write to a floor's peer: {}", errno_text(errno));
-    at += written;
-    size -= static_cast<std::size_t>(written);
-  }
-  return {};
+  if (write_all(fd, {static_cast<const std::byte*>(data), size})) return {};
+  return fail(ErrorCode::io, "write to a floor's peer: {}", errno_text(errno));
 }
 
 Status receive_all(int fd, void* data, std::size_t size) {

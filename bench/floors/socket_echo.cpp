@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/fail.hpp"
+#include "fabric/fd.hpp"
 #include "floors/floors.hpp"
 #include "floors/pair.hpp"
 
@@ -67,20 +68,6 @@ Result<Sample> ask(int fd, const SocketEchoOptions& options) {
   return times.summarise(sent_ns - begin_ns);
 }
 
-class Socket {
- public:
-  explicit Socket(int fd) noexcept : fd_(fd) {}
-  Socket(const Socket&) = delete;
-  Socket& operator=(const Socket&) = delete;
-  ~Socket() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  [[nodiscard]] int fd() const noexcept { return fd_; }
-
- private:
-  int fd_;
-};
-
 void send_at_once(int fd) {
   const int on = 1;
   (void)::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -95,32 +82,32 @@ sockaddr_in loopback(in_port_t port) {
 }
 
 Status serve_tcp(int peer_fd, const SocketEchoOptions& options) {
-  const Socket listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const fabric::Fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address = loopback(0);
   socklen_t size = sizeof address;
   auto* generic = reinterpret_cast<sockaddr*>(&address);
-  if (::bind(listener.fd(), generic, size) != 0 || ::listen(listener.fd(), 1) != 0 ||
-      ::getsockname(listener.fd(), generic, &size) != 0) {
+  if (::bind(listener.get(), generic, size) != 0 || ::listen(listener.get(), 1) != 0 ||
+      ::getsockname(listener.get(), generic, &size) != 0) {
     return exchange_error("listen on loopback");
   }
   GODWIT_CHECK(send_all(peer_fd, &address.sin_port, sizeof address.sin_port));
-  const Socket connection(::accept4(listener.fd(), nullptr, nullptr, SOCK_CLOEXEC));
-  if (connection.fd() < 0) return exchange_error("accept");
-  send_at_once(connection.fd());
-  return serve(connection.fd(), options);
+  const fabric::Fd connection(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  if (connection.get() < 0) return exchange_error("accept");
+  send_at_once(connection.get());
+  return serve(connection.get(), options);
 }
 
 Result<Sample> ask_tcp(int peer_fd, const SocketEchoOptions& options) {
   in_port_t port = 0;
   GODWIT_CHECK(receive_all(peer_fd, &port, sizeof port));
-  const Socket connection(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const fabric::Fd connection(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const sockaddr_in address = loopback(port);
-  if (::connect(connection.fd(), reinterpret_cast<const sockaddr*>(&address), sizeof address) !=
+  if (::connect(connection.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) !=
       0) {
     return tl::unexpected(exchange_error("connect to loopback").error());
   }
-  send_at_once(connection.fd());
-  return ask(connection.fd(), options);
+  send_at_once(connection.get());
+  return ask(connection.get(), options);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "lab_node.hpp"
 #include "machine.hpp"
 #include "netlab/units.hpp"
+#include "output_file.hpp"
 #include "storage/archive.hpp"
 #include "storage/report.hpp"
 
@@ -86,23 +87,14 @@ Result<std::vector<StorageLine>> measure_fleet(Fleet& fleet, const std::string& 
 
 Status report(const Request& request, std::span<const StorageLine> lines) {
   fmt::print("{}\n", to_text(lines));
-  const std::string text = fmt::format(
-      "{{\"machine\": {},\n\"mib\": {}, \"nodes\": {},\n"
-      "\"lines\": {}}}\n",
-      to_json(describe_machine()), request.mb, request.nodes, to_json(lines));
-  std::FILE* file = std::fopen(request.json_file.c_str(), "we");
-  const bool written =
-      file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  const bool closed = file != nullptr && std::fclose(file) == 0;
-  if (written && closed) return {};
-  return fail(ErrorCode::io, "cannot write {}: {}; choose another", request.json_file,
-              errno_text(errno));
+  return write_file(
+      request.json_file,
+      fmt::format("{{\"machine\": {},\n\"mib\": {}, \"nodes\": {},\n\"lines\": {}}}\n",
+                  to_json(describe_machine()), request.mb, request.nodes, to_json(lines)));
 }
 
 Status run_here(const Request& request) {
-  const Machine machine = describe_machine();
-  fmt::print("{}, {} cores, {}; load {:.2f} as this began\n", machine.cpu, machine.cores,
-             machine.kernel, machine.load);
+  fmt::print("{}\n", to_text(describe_machine()));
   fmt::print(
       "{} MiB of 64-byte records in files of {} nodes without a JIT; medians of {} rounds; "
       "pulled {} KiB at a time, {} in flight\n\n",
@@ -155,8 +147,7 @@ Status run_far(const Request& request) {
 
 int run_main(int argc, char** argv) {
   Request request;
-  request.json_file =
-      std::filesystem::is_directory("build") ? "build/storage.json" : "storage.json";
+  request.json_file = default_file("storage.json");
   CLI::App app("Filters records where they are stored, beside pulling them.");
   app.add_option("--mb", request.mb, "MiB of records")
       ->check(CLI::Range(1, 65'536))

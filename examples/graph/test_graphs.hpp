@@ -3,14 +3,13 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/folder_for_test.hpp"
 #include "base/random.hpp"
 #include "data/graph_builder.hpp"
 #include "ntriples/reader.hpp"
@@ -49,26 +48,5 @@ inline std::vector<Triple> all_triples(const Graph& graph) {
   }
   return triples;
 }
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "graph-XXXXXX").string();
-    path_ = ::mkdtemp(pattern.data());
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  [[nodiscard]] std::string operator/(std::string_view name) const {
-    return (path_ / name).string();
-  }
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 }  // namespace godwit::graph

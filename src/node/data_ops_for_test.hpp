@@ -38,8 +38,4 @@ void in_threads(int count, F f) {
   for (int i = 0; i < count; ++i) threads.emplace_back([&f, i] { f(i); });
 }
 
-inline std::string name_of(const testing::TestParamInfo<LocalTransport>& transport) {
-  return transport.param == LocalTransport::shm ? "Shm" : "Tcp";
-}
-
 }  // namespace godwit::node

@@ -51,10 +51,7 @@ TEST_P(EveryShard, MobileCodeMakesTheSearchesPartOfItsOwn) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Over, EveryShard,
-                         testing::Values(LocalTransport::shm, LocalTransport::tcp),
-                         [](const auto& transport) {
-                           return transport.param == LocalTransport::shm ? "Shm" : "Tcp";
-                         });
+                         testing::Values(LocalTransport::shm, LocalTransport::tcp), name_of);
 
 }  // namespace
 }  // namespace godwit::node

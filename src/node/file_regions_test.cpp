@@ -5,9 +5,9 @@
 #include <fstream>
 #include <numeric>
 
+#include "base/folder_for_test.hpp"
 #include "node/data_ops_for_test.hpp"
 #include "node/traversal_for_test.hpp"
-#include "region/folder_for_test.hpp"
 
 namespace godwit::node {
 namespace {
@@ -22,12 +22,11 @@ constexpr std::uint64_t kElements = 30'000;
 class FileRegions : public testing::TestWithParam<LocalTransport> {
  protected:
   Fleet start(std::size_t nodes = 3) const {
-    return local(nodes, {.transport = GetParam(),
-                         .node_arguments = {"--region-dir=" + folder_.path(), "--jit=off"}});
+    return local(nodes,
+                 {.transport = GetParam(),
+                  .node_arguments = {"--region-dir=" + folder_.path().string(), "--jit=off"}});
   }
-  [[nodiscard]] std::string file(const std::string& name) const {
-    return folder_.path() + "/" + name;
-  }
+  [[nodiscard]] std::string file(const std::string& name) const { return folder_ / name; }
   static Result<Words> create(Fleet& fleet, std::string_view name = "words") {
     return Words::create(fleet, name, {.elements = kElements, .in_files = true});
   }
@@ -54,7 +53,7 @@ class FileRegions : public testing::TestWithParam<LocalTransport> {
       return got || got.error().message.find("is lost") != std::string::npos;
     }));
   }
-  region::Folder folder_;
+  TestFolder folder_;
 };
 
 TEST_P(FileRegions, AreReachedByMessagesOnEveryTransport) {
@@ -179,9 +178,10 @@ INSTANTIATE_TEST_SUITE_P(Over, FileRegions,
 
 class StorageNode : public testing::Test {
  protected:
-  region::Folder folder_;
-  Fleet fleet_ = local(2, {.transport = LocalTransport::tcp,
-                           .node_arguments = {"--region-dir=" + folder_.path(), "--jit=off"}});
+  TestFolder folder_;
+  Fleet fleet_ =
+      local(2, {.transport = LocalTransport::tcp,
+                .node_arguments = {"--region-dir=" + folder_.path().string(), "--jit=off"}});
 };
 
 TEST_F(StorageNode, ReducesMovesAndUpdatesAtTheData) {

@@ -77,6 +77,18 @@ struct Fleet::State {
     GODWIT_CHECK(state->runtime->wait_until_joined(client.connect_timeout));
     return state;
   }
+
+  // Which of the local nodes it is.
+  [[nodiscard]] Result<std::size_t> local_index(const NodeHandle& node, const char* to_be) const {
+    if (local == nullptr) {
+      return fail(ErrorCode::unsupported, "only nodes of a local fleet can be {} from here", to_be);
+    }
+    const std::size_t index = local->index_of(node.name());
+    if (index == local->size()) {
+      return fail(ErrorCode::not_found, "node {} is not of this local fleet", node.name());
+    }
+    return index;
+  }
 };
 
 Fleet::Fleet(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -208,24 +220,12 @@ ref::ObjectAccess& Fleet::objects() const {
 }
 
 Status Fleet::kill(const NodeHandle& node) {
-  if (state_->local == nullptr) {
-    return fail(ErrorCode::unsupported, "only nodes of a local fleet can be killed from here");
-  }
-  const std::size_t index = state_->local->index_of(node.name());
-  if (index == state_->local->size()) {
-    return fail(ErrorCode::not_found, "node {} is not of this local fleet", node.name());
-  }
+  GODWIT_TRY(const std::size_t index, state_->local_index(node, "killed"));
   return state_->local->kill(index);
 }
 
 Status Fleet::restart(const NodeHandle& node) {
-  if (state_->local == nullptr) {
-    return fail(ErrorCode::unsupported, "only nodes of a local fleet can be restarted from here");
-  }
-  const std::size_t index = state_->local->index_of(node.name());
-  if (index == state_->local->size()) {
-    return fail(ErrorCode::not_found, "node {} is not of this local fleet", node.name());
-  }
+  GODWIT_TRY(const std::size_t index, state_->local_index(node, "restarted"));
   return state_->local->restart(index);
 }
 

@@ -265,10 +265,7 @@ TEST_P(RegionClient, AChaseThatLeavesTheRegionSaysSo) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Over, RegionClient,
-                         testing::Values(LocalTransport::shm, LocalTransport::tcp),
-                         [](const auto& transport) {
-                           return transport.param == LocalTransport::shm ? "Shm" : "Tcp";
-                         });
+                         testing::Values(LocalTransport::shm, LocalTransport::tcp), name_of);
 
 }  // namespace
 }  // namespace godwit::node

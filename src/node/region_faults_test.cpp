@@ -3,7 +3,7 @@
 #include <random>
 #include <thread>
 
-#include "node/fleet_for_test.hpp"
+#include "node/region_for_test.hpp"
 
 namespace godwit::node {
 namespace {
@@ -271,10 +271,7 @@ TEST_P(RegionFaultsOver, ConcurrentUseAgreesWithAModelWhileANodeIsKilled) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Over, RegionFaultsOver,
-                         testing::Values(LocalTransport::shm, LocalTransport::tcp),
-                         [](const auto& transport) {
-                           return transport.param == LocalTransport::shm ? "Shm" : "Tcp";
-                         });
+                         testing::Values(LocalTransport::shm, LocalTransport::tcp), name_of);
 
 }  // namespace
 }  // namespace godwit::node

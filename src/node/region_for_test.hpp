@@ -3,12 +3,18 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <string_view>
 #include <utility>
 
 #include "node/fleet_for_test.hpp"
 
 namespace godwit::node {
+
+// Of a test over several transports.
+inline std::string name_of(const testing::TestParamInfo<LocalTransport>& transport) {
+  return transport.param == LocalTransport::shm ? "Shm" : "Tcp";
+}
 
 template <class T>
 Region<T> make_region(Fleet& fleet, std::string_view name, const RegionOptions& options) {

@@ -4,10 +4,10 @@
 #include <filesystem>
 #include <memory>
 
+#include "base/folder_for_test.hpp"
 #include "godwit/sharding.hpp"
 #include "node/fleet_for_test.hpp"
 #include "node/runtime.hpp"
-#include "region/folder_for_test.hpp"
 #include "trace/json_value.hpp"
 #include "wire/region.hpp"
 
@@ -202,9 +202,9 @@ TEST(FleetRegionFaults, AShardThatDiedWithItsNodeIsReportedAsThat) {
 }
 
 TEST(FleetRegionFaults, ShardsInFilesOutliveTheirNode) {
-  const region::Folder folder;
+  const TestFolder folder;
   LocalOptions options;
-  options.node_arguments = {"--region-dir=" + folder.path()};
+  options.node_arguments = {"--region-dir=" + folder.path().string()};
   Fleet fleet = local(2, options);
   RegionDescriptor list = list_over(fleet, "kept", 50, Sharding::cyclic());
   list.in_files = true;

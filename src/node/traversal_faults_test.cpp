@@ -159,10 +159,7 @@ TEST_P(TraversalFaults, AScanThatComesToALostShardSaysWhereAndKeepsWhatItHas) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Over, TraversalFaults,
-                         testing::Values(LocalTransport::shm, LocalTransport::tcp),
-                         [](const auto& transport) {
-                           return transport.param == LocalTransport::shm ? "Shm" : "Tcp";
-                         });
+                         testing::Values(LocalTransport::shm, LocalTransport::tcp), name_of);
 
 }  // namespace
 }  // namespace godwit::node

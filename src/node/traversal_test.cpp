@@ -236,9 +236,7 @@ TEST_P(Traversal, ManyChasesEndAsOneByOne) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Over, Traversal, testing::Values(LocalTransport::shm, LocalTransport::tcp),
-                         [](const auto& transport) {
-                           return transport.param == LocalTransport::shm ? "Shm" : "Tcp";
-                         });
+                         name_of);
 
 }  // namespace
 }  // namespace godwit::node

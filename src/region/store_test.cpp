@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "region/folder_for_test.hpp"
+#include "base/folder_for_test.hpp"
 #include "region/mapped_shard.hpp"
 #include "region/region_for_test.hpp"
 
@@ -123,7 +123,7 @@ TEST(MappedShard, IsNotGoodAnyMoreWhenItsHomeEndsInGoodOrder) {
 }
 
 TEST(ShardFile, OutlivesItsStoreAndIsFoundAgain) {
-  const Folder folder;
+  const TestFolder folder;
   const ShardStore::Options options{.budget_bytes = 0, .directory = folder.path()};
   wire::RegionDescriptor list = list_over({kSelf}, 10, 1000);
   list.in_files = true;
@@ -140,7 +140,7 @@ TEST(ShardFile, OutlivesItsStoreAndIsFoundAgain) {
     ASSERT_FALSE(twice) << "two processes would write to it";
     EXPECT_EQ(twice.error().code, ErrorCode::already_exists);
   }
-  EXPECT_TRUE(std::filesystem::exists(folder.path() + "/list.0"));
+  EXPECT_TRUE(std::filesystem::exists(folder / "list.0"));
   list.id = 78;  // created again
   const auto again = ShardStore(options).create(list, 0);
   ASSERT_TRUE(again) << again.error().message;
@@ -148,11 +148,11 @@ TEST(ShardFile, OutlivesItsStoreAndIsFoundAgain) {
   EXPECT_EQ(words(**again)[9], 99U);
   EXPECT_EQ(words(**again)[599], 600U);
   (*again)->set_state(wire::RegionState::dropped);
-  EXPECT_FALSE(std::filesystem::exists(folder.path() + "/list.0"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "list.0"));
 }
 
 TEST(ShardFile, OfAnotherShapeIsLeftAlone) {
-  const Folder folder;
+  const TestFolder folder;
   const ShardStore::Options options{.budget_bytes = 0, .directory = folder.path()};
   wire::RegionDescriptor list = list_over({kSelf}, 10);
   list.in_files = true;
@@ -173,7 +173,7 @@ TEST(ShardFile, OfAnotherShapeIsLeftAlone) {
   const auto wrong_size = ShardStore(options).create(other, 0);
   ASSERT_FALSE(wrong_size);
   EXPECT_EQ(wrong_size.error().code, ErrorCode::already_exists);
-  std::ofstream(folder.path() + "/list.1") << "something else";
+  std::ofstream(folder / "list.1") << "something else";
   other = list_over({kOther, kSelf}, 10);
   other.in_files = true;
   const auto no_shard = ShardStore(options).create(other, 1);
@@ -185,12 +185,12 @@ TEST(ShardFile, OfAnotherShapeIsLeftAlone) {
 }
 
 TEST(ShardFile, ACreationThatIsUndoneKeepsWhatWasThereBefore) {
-  const Folder folder;
+  const TestFolder folder;
   const ShardStore::Options options{.budget_bytes = 0, .directory = folder.path()};
   wire::RegionDescriptor list = list_over({kSelf}, 10);
   list.in_files = true;
   (*ShardStore(options).create(list, 0))->undo();
-  EXPECT_FALSE(std::filesystem::exists(folder.path() + "/list.0")) << "nothing was there";
+  EXPECT_FALSE(std::filesystem::exists(folder / "list.0")) << "nothing was there";
   words(**ShardStore(options).create(list, 0))[3] = 3;
   (*ShardStore(options).create(list, 0))->undo();
   const auto again = ShardStore(options).create(list, 0);
@@ -199,9 +199,9 @@ TEST(ShardFile, ACreationThatIsUndoneKeepsWhatWasThereBefore) {
 }
 
 TEST(ShardFile, OfAnEarlierLifeIsFoundWholeOrNotMade) {
-  const Folder folder;
+  const TestFolder folder;
   const ShardStore::Options options{.budget_bytes = 0, .directory = folder.path()};
-  const std::string file = folder.path() + "/list.0";
+  const std::string file = folder / "list.0";
   wire::RegionDescriptor list = list_over({kSelf}, 10, 1000);
   list.in_files = true;
   const auto find = [&] { return ShardStore(options).create(list, 0, FileUse::find); };
@@ -228,9 +228,9 @@ TEST(ShardFile, OfAnEarlierLifeIsFoundWholeOrNotMade) {
 }
 
 TEST(ShardFile, WhoseHeaderIsDamagedIsNotBelieved) {
-  const Folder folder;
+  const TestFolder folder;
   const ShardStore::Options options{.budget_bytes = 0, .directory = folder.path()};
-  const std::string file = folder.path() + "/list.0";
+  const std::string file = folder / "list.0";
   wire::RegionDescriptor list = list_over({kSelf}, 10);
   list.in_files = true;
   ASSERT_TRUE(ShardStore(options).create(list, 0));
@@ -269,7 +269,7 @@ int on_a_small_disk(const std::string& path, int (*work)(const std::string&)) {
 }
 
 TEST(ShardFile, ThatTheDiskHasNoRoomForIsRefusedAndLeavesNothing) {
-  const Folder folder;
+  const TestFolder folder;
   const int wrong = on_a_small_disk(folder.path(), [](const std::string& path) {
     ShardStore store({.directory = path});
     wire::RegionDescriptor list = list_over({kSelf}, 100'000);
@@ -308,7 +308,7 @@ TEST(ShardFile, NeedsAFolderThatIsThere) {
   EXPECT_EQ(gone.error().code, ErrorCode::io);
   EXPECT_NE(gone.error().message.find("region_dir"), std::string::npos) << gone.error().message;
   list.name = "../list";
-  const Folder folder;
+  const TestFolder folder;
   EXPECT_EQ(ShardStore({.directory = folder.path()}).create(list, 0).error().code,
             ErrorCode::invalid_argument);
 }

@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <thread>
 
-#include "region/folder_for_test.hpp"
+#include "base/folder_for_test.hpp"
 #include "region/region_for_test.hpp"
 #include "trace/json.hpp"
 
@@ -240,7 +240,7 @@ TEST_F(RegionTableTest, AShardOfAnEarlierLifeIsLostAndNeverZeros) {
 }
 
 TEST_F(RegionTableTest, AFileOfAnEarlierLifeThatIsGoneIsALostShardOfARegionThatLivesOn) {
-  const Folder folder;
+  const TestFolder folder;
   ShardStore store({.directory = folder.path()});
   RegionTable table({kSelf, kNow, "n1"}, &store);
   list_.in_files = true;
@@ -262,7 +262,7 @@ TEST_F(RegionTableTest, AFileOfAnEarlierLifeThatIsGoneIsALostShardOfARegionThatL
 }
 
 TEST_F(RegionTableTest, AnUndoneCreationLeavesFilesThatWereThereBefore) {
-  const Folder folder;
+  const TestFolder folder;
   ShardStore store({.directory = folder.path()});
   list_.in_files = true;
   const auto first_word = [](RegionTable& table, std::uint64_t id) {

@@ -3,12 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "base/folder_for_test.hpp"
 
 namespace godwit::trace {
 namespace {
@@ -120,9 +120,8 @@ TEST_F(LogTest, ThreadsShareItWithoutTearingLines) {
 }
 
 TEST(LogFile, IsWrittenAndAnUnwritableOneIsAnError) {
-  std::string folder = testing::TempDir() + "godwit-log-XXXXXX";
-  ASSERT_NE(mkdtemp(folder.data()), nullptr);
-  const std::string path = folder + "/node.log";
+  const TestFolder folder;
+  const std::string path = folder / "node.log";
   {
     Log log = Log::create({.source = "n1", .path = path}).value();
     log.info("to the file");
@@ -136,7 +135,6 @@ TEST(LogFile, IsWrittenAndAnUnwritableOneIsAnError) {
   ASSERT_FALSE(bad);
   EXPECT_EQ(bad.error().code, ErrorCode::io);
   EXPECT_THAT(bad.error().message, HasSubstr("below-a-file.log"));
-  std::filesystem::remove_all(folder);
 }
 
 TEST(LogLevel, ParsesWhatItPrints) {

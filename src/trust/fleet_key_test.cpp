@@ -4,20 +4,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <fstream>
 #include <string>
+
+#include "base/folder_for_test.hpp"
 
 namespace godwit::trust {
 namespace {
 
 class KeyFile : public ::testing::Test {
  protected:
-  KeyFile() {
-    std::string name = (std::filesystem::temp_directory_path() / "godwit-key-XXXXXX").string();
-    directory_ = ::mkdtemp(name.data());
-  }
-  ~KeyFile() override { std::filesystem::remove_all(directory_); }
   void write(const std::string& text, mode_t mode = 0600) {
     std::ofstream(file()) << text;
     ::chmod(file().c_str(), mode);
@@ -25,7 +21,7 @@ class KeyFile : public ::testing::Test {
   [[nodiscard]] std::filesystem::path file() const { return directory_ / "fleet.key"; }
 
  private:
-  std::filesystem::path directory_;
+  TestFolder directory_;
 };
 
 TEST_F(KeyFile, SavedKeyLoadsAgainAndIsPrivate) {

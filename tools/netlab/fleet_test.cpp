@@ -2,9 +2,9 @@
 #include <gmock/gmock.h>
 #include <poll.h>
 
-#include <cstdlib>
 #include <filesystem>
 
+#include "base/folder_for_test.hpp"
 #include "lab_test.hpp"
 #include "trace/json_value.hpp"
 
@@ -20,13 +20,6 @@ constexpr const char* kAlpha = "tcp:10.77.0.1:7400";
 // Nodes that share a key, and files that go away with the test.
 class FleetInALab : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = testing::TempDir() + "godwit-netlab-test-XXXXXX";
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   std::optional<Process> start(Lab& lab, std::uint32_t host, std::vector<std::string> arguments,
                                const Captured& output) {
     arguments.insert(arguments.begin(), GODWIT_EXECUTABLE);
@@ -61,7 +54,7 @@ class FleetInALab : public testing::Test {
   }
   std::string key() const { return (folder_ / "fleet.key").string(); }
 
-  std::filesystem::path folder_;
+  TestFolder folder_;
 };
 
 TEST_F(FleetInALab, AFunctionTravelsToAHostAtADistance) {

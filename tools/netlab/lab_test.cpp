@@ -12,6 +12,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "base/write_all.hpp"
 #include "netlab/sockets.hpp"
 #include "netlab/traffic.hpp"
 

@@ -59,14 +59,4 @@ bool readable_by(int fd, steady_clock::time_point until) {
   }
 }
 
-bool write_all(int fd, std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t size = ::write(fd, bytes.data(), bytes.size());
-    if (size < 0 && errno == EINTR) continue;
-    if (size <= 0) return false;
-    bytes = bytes.subspan(static_cast<std::size_t>(size));
-  }
-  return true;
-}
-
 }  // namespace godwit::netlab

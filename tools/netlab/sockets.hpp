@@ -5,9 +5,7 @@
 #include <sys/socket.h>
 
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 
 #include "fabric/fd.hpp"
@@ -20,7 +18,5 @@ namespace godwit::netlab {
 [[nodiscard]] fabric::Fd connected_socket(int type, const std::string& address, std::uint16_t port);
 // Whether there is something to read, or the end, before the time.
 [[nodiscard]] bool readable_by(int fd, std::chrono::steady_clock::time_point until);
-// To a descriptor that blocks.
-[[nodiscard]] bool write_all(int fd, std::span<const std::byte> bytes);
 
 }  // namespace godwit::netlab

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/fail.hpp"
+#include "base/write_all.hpp"
 #include "netlab/sockets.hpp"
 
 namespace godwit::netlab {

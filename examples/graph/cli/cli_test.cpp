@@ -26,7 +26,7 @@ class GraphCommand : public testing::Test {
     EXPECT_NE(ended.output.find(part), std::string::npos) << words << "\n" << ended.output;
   }
 
-  TemporaryFolder folder_;
+  TestFolder folder_;
 };
 
 constexpr const char* kPeople =

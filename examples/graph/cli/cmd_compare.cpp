@@ -5,11 +5,12 @@
 #include <string>
 
 #include "base/fail.hpp"
+#include "cli/cell_text.hpp"
 #include "cli/command.hpp"
 #include "cli/fleet_options.hpp"
 #include "cli/open_graph.hpp"
 #include "cli/questions.hpp"
-#include "cli/text_table.hpp"
+#include "command_line/columns.hpp"
 #include "fleet/walks.hpp"
 
 namespace godwit::graph::cli {
@@ -32,8 +33,8 @@ Ended compare_ways(Fleet& fleet, const Graph& graph, const CompareOptions& optio
   const auto ask_all = [&]() -> Ended {
     GODWIT_TRY(Walker walker, Walker::create(where));
     GODWIT_TRY(const auto questions, all_questions(where, walker, graph));
-    TextTable table({"question", "multi-hop", ">edges", ">reference ms", ">travel ms", ">pull ms",
-                     ">pull/travel", ">travel M edges/s"});
+    godwit::cli::Columns table({"question", "multi-hop", ">edges", ">reference ms", ">travel ms",
+                                ">pull ms", ">pull/travel", ">travel M edges/s"});
     for (const Question& question : questions) {
       GODWIT_TRY(const double reference,
                  best_time(question.reference, options.rounds, question.name));

@@ -6,10 +6,10 @@
 
 #include "algorithms/components.hpp"
 #include "base/fail.hpp"
+#include "cli/cell_text.hpp"
 #include "cli/command.hpp"
 #include "cli/fleet_options.hpp"
 #include "cli/open_graph.hpp"
-#include "cli/text_table.hpp"
 #include "fleet/whole_graph.hpp"
 #include "trace/json.hpp"
 

@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "base/fail.hpp"
+#include "cli/cell_text.hpp"
 #include "cli/command.hpp"
 #include "cli/open_graph.hpp"
 #include "cli/progress_bar.hpp"
-#include "cli/text_table.hpp"
 #include "data/graph_builder.hpp"
 #include "data/image.hpp"
 #include "generate/rmat.hpp"

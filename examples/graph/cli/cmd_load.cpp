@@ -4,10 +4,10 @@
 #include <string>
 
 #include "base/fail.hpp"
+#include "cli/cell_text.hpp"
 #include "cli/command.hpp"
 #include "cli/fleet_options.hpp"
 #include "cli/open_graph.hpp"
-#include "cli/text_table.hpp"
 #include "data/image.hpp"
 
 namespace godwit::graph::cli {

@@ -7,10 +7,11 @@
 
 #include "algorithms/pagerank.hpp"
 #include "base/fail.hpp"
+#include "cli/cell_text.hpp"
 #include "cli/command.hpp"
 #include "cli/fleet_options.hpp"
 #include "cli/open_graph.hpp"
-#include "cli/text_table.hpp"
+#include "command_line/columns.hpp"
 #include "fleet/whole_graph.hpp"
 #include "trace/json.hpp"
 
@@ -63,7 +64,7 @@ Ended run(Options options, bool json) {
     fmt::print("{}\n", out.close(']').close('}').text());
     return {};
   }
-  TextTable table({">rank", "vertex"});
+  godwit::cli::Columns table({">rank", "vertex"});
   for (const TermId vertex : top) {
     table.add({fmt::format("{:.6f}", found.ranks[vertex]), show_term(graph, vertex)});
   }

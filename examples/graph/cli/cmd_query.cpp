@@ -7,10 +7,11 @@
 #include <vector>
 
 #include "base/fail.hpp"
+#include "cli/cell_text.hpp"
 #include "cli/command.hpp"
 #include "cli/fleet_options.hpp"
 #include "cli/open_graph.hpp"
-#include "cli/text_table.hpp"
+#include "command_line/columns.hpp"
 #include "fleet/query.hpp"
 #include "ntriples/spelling.hpp"
 #include "query/evaluate.hpp"
@@ -35,7 +36,7 @@ struct QueryOptions {
 void print_table(const Graph& graph, const Answer& answer, std::uint64_t shown_rows) {
   const Table& table = answer.table;
   const std::uint64_t shown = shown_rows == 0 ? table.rows() : std::min(shown_rows, table.rows());
-  TextTable text(table.columns());
+  godwit::cli::Columns text(table.columns());
   for (std::uint64_t number = 0; number < shown; ++number) {
     std::vector<std::string> cells;
     for (const TermId term : table.row(number)) cells.push_back(show_term(graph, term));

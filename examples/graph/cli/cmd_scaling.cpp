@@ -7,11 +7,12 @@
 #include <vector>
 
 #include "base/fail.hpp"
+#include "cli/cell_text.hpp"
 #include "cli/command.hpp"
 #include "cli/fleet_options.hpp"
 #include "cli/open_graph.hpp"
 #include "cli/questions.hpp"
-#include "cli/text_table.hpp"
+#include "command_line/columns.hpp"
 #include "trace/json.hpp"
 
 namespace godwit::graph::cli {
@@ -80,7 +81,7 @@ void print(const std::vector<Measured>& all) {
       headings.push_back(fmt::format(">{} {}", speed.question, way));
     }
   }
-  TextTable table(std::move(headings));
+  godwit::cli::Columns table(std::move(headings));
   for (const Measured& one : all) {
     std::vector<std::string> cells{one.file, grouped(one.triples), std::to_string(one.nodes),
                                    fmt::format("{:.1f}", one.bytes_per_edge),

@@ -6,9 +6,10 @@
 #include <vector>
 
 #include "base/fail.hpp"
+#include "cli/cell_text.hpp"
 #include "cli/command.hpp"
 #include "cli/open_graph.hpp"
-#include "cli/text_table.hpp"
+#include "command_line/columns.hpp"
 #include "trace/json.hpp"
 
 namespace godwit::graph::cli {
@@ -47,7 +48,7 @@ void print_text(const Graph& graph) {
   fmt::print("together     {} bytes, {:.1f} per edge\n\n", grouped(all), per(all, graph.triples()));
   std::vector<LabelStatistics> labels(graph.labels().begin(), graph.labels().end());
   std::ranges::stable_sort(labels, std::greater<>(), &LabelStatistics::triples);
-  TextTable table({"predicate", ">triples", ">subjects", ">objects"});
+  godwit::cli::Columns table({"predicate", ">triples", ">subjects", ">objects"});
   for (const LabelStatistics& label : labels) {
     table.add({show_term(graph, label.label), grouped(label.triples), grouped(label.subjects),
                grouped(label.objects)});

@@ -10,10 +10,11 @@
 
 #include "algorithms/traversal.hpp"
 #include "base/fail.hpp"
+#include "cli/cell_text.hpp"
 #include "cli/command.hpp"
 #include "cli/fleet_options.hpp"
 #include "cli/open_graph.hpp"
-#include "cli/text_table.hpp"
+#include "command_line/columns.hpp"
 #include "fleet/walks.hpp"
 #include "trace/json.hpp"
 
@@ -92,7 +93,7 @@ Outcome<TimedNeighbourhood> find_near(const WalkOptions& options, const Graph& g
 }
 
 void print_levels(const std::vector<std::uint64_t>& levels) {
-  TextTable table({">hops", ">vertices"});
+  godwit::cli::Columns table({">hops", ">vertices"});
   for (std::size_t hop = 0; hop < levels.size(); ++hop) {
     table.add({std::to_string(hop), grouped(levels[hop])});
   }

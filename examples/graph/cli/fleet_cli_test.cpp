@@ -33,7 +33,7 @@ class GraphOnAFleet : public testing::Test {
         fmt::format("{} {} {} --how {} --fleet {}", command, file_, rest, how, address_));
   }
 
-  TemporaryFolder folder_;
+  TestFolder folder_;
   std::string file_ = folder_ / "u1.graph";
   Fleet fleet_ = good(Fleet::local(3, {.transport = LocalTransport::tcp}));
   std::string address_;
@@ -71,7 +71,7 @@ TEST_F(GraphOnAFleet, ALostNodeHasItsExitCode) {
 }
 
 TEST(GraphWithoutAFleet, SaysWhatIsMissing) {
-  TemporaryFolder folder;
+  TestFolder folder;
   const std::string file = folder / "x.graph";
   ASSERT_TRUE(write_image(graph_from("<x:a> <x:p> <x:b> .\n"), file));
   const Ended nowhere = run_graph(fmt::format("bfs {} x:a --how travel", file));

@@ -22,7 +22,7 @@ void write_bytes(const std::string& path, const std::string& bytes) {
 }
 
 TEST(Image, HoldsTheSameGraph) {
-  TemporaryFolder folder;
+  TestFolder folder;
   Random random(3);
   const Graph graph = random_graph(random, 40, 300);
   ASSERT_TRUE(write_image(graph, folder / "x.graph"));
@@ -36,7 +36,7 @@ TEST(Image, HoldsTheSameGraph) {
 }
 
 TEST(Image, OfNothingIsAGraphToo) {
-  TemporaryFolder folder;
+  TestFolder folder;
   ASSERT_TRUE(write_image(graph_from(""), folder / "x.graph"));
   const auto again = read_image(folder / "x.graph");
   ASSERT_TRUE(again);
@@ -44,7 +44,7 @@ TEST(Image, OfNothingIsAGraphToo) {
 }
 
 TEST(Image, CutAnywhereIsRefused) {
-  TemporaryFolder folder;
+  TestFolder folder;
   ASSERT_TRUE(write_image(graph_from("<x:a> <x:p> <x:b> .\n"), folder / "x.graph"));
   const std::string whole = read_bytes(folder / "x.graph");
   for (std::size_t size = 0; size < whole.size(); ++size) {
@@ -58,7 +58,7 @@ TEST(Image, CutAnywhereIsRefused) {
 }
 
 TEST(Image, DamagedAnywhereIsRefusedOrStillAGraph) {
-  TemporaryFolder folder;
+  TestFolder folder;
   Random random(5);
   ASSERT_TRUE(write_image(random_graph(random, 6, 15), folder / "x.graph"));
   const std::string whole = read_bytes(folder / "x.graph");
@@ -81,7 +81,7 @@ TEST(Image, DamagedAnywhereIsRefusedOrStillAGraph) {
 }
 
 TEST(Image, AFileThatIsMissingOrOtherIsSaidToBe) {
-  TemporaryFolder folder;
+  TestFolder folder;
   EXPECT_EQ(read_image(folder / "none.graph").error().code, ErrorCode::not_found);
   EXPECT_FALSE(looks_like_image(folder / "none.graph"));
   write_bytes(folder / "text.graph", std::string(100, 'x'));

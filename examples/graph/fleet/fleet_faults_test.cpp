@@ -29,6 +29,31 @@ constexpr auto kSoon = std::chrono::seconds(10);
 // Asks something again and again; false is a wrong answer.
 using Ask = std::function<Result<bool>()>;
 
+struct Search {
+  Graph graph;
+  TermId start = 0;
+  Walk walk{kNoTerm, Direction::both};
+  std::uint32_t max_hops = kUnreached;
+};
+
+// Of all that can be reached, in many calls.
+Search whole_search() {
+  Search search{.graph = rmat(12)};
+  search.start = target_of(search.graph.out().edges[0]);
+  return search;
+}
+
+// Small enough for one call that goes from node to node.
+Search near_search() {
+  Search search{.graph = universities(1), .walk = {kNoTerm, Direction::out}, .max_hops = 2};
+  // Of the vertices with the most edges, which lead to every node.
+  const AdjacencyView out = search.graph.out();
+  for (TermId vertex = 0; vertex < search.graph.terms(); ++vertex) {
+    if (out.edges_of(vertex).size() > out.edges_of(search.start).size()) search.start = vertex;
+  }
+  return search;
+}
+
 class KilledNode : public testing::TestWithParam<LocalTransport> {
  protected:
   // Kills a node once the first answer is there, while others are under way.
@@ -73,15 +98,20 @@ class KilledNode : public testing::TestWithParam<LocalTransport> {
     });
   }
 
-  using WalkBy = std::function<Result<BreadthFirst>(TermId, const Walk&)>;
-  void expect_search_ends(const Graph& graph, const WalkBy& walk_by) {
-    const Walk walk{kNoTerm, Direction::both};
-    const TermId start = target_of(graph.out().edges[0]);
-    const BreadthFirst expected = breadth_first(graph, start, walk);
+  using SearchBy = std::function<Result<BreadthFirst>()>;
+  void expect_search_ends(const Search& search, const SearchBy& search_by) {
+    const BreadthFirst expected =
+        breadth_first(search.graph, search.start, search.walk, search.max_hops);
     expect_loss_is_told([&]() -> Result<bool> {
-      GODWIT_TRY(const BreadthFirst found, walk_by(start, walk));
+      GODWIT_TRY(const BreadthFirst found, search_by());
       return found.distances == expected.distances;
     });
+  }
+  void expect_walker_ends(const Search& search, std::uint64_t max_relayed = 2'000'000) {
+    const FleetGraph where = good(FleetGraph::load(fleet_, code(), search.graph));
+    Walker walker = good(Walker::create(where, max_relayed));
+    expect_search_ends(
+        search, [&] { return walker.breadth_first(search.start, search.walk, search.max_hops); });
   }
 
   using ComponentsBy = Result<Components>(const FleetGraph&, TermId);
@@ -117,25 +147,19 @@ TEST_P(KilledNode, EndsAQueryThatPulls) {
   expect_query_ends(query_by_pull);
 }
 TEST_P(KilledNode, EndsASearchThatTravels) {
-  const Graph graph = rmat(12);
-  const FleetGraph where = good(FleetGraph::load(fleet_, code(), graph));
-  Walker walker = good(Walker::create(where));
-  expect_search_ends(
-      graph, [&](TermId start, const Walk& walk) { return walker.breadth_first(start, walk); });
+  expect_walker_ends(whole_search());
 }
 TEST_P(KilledNode, EndsASearchThatGoesFromNodeToNode) {
-  const Graph graph = rmat(12);
-  const FleetGraph where = good(FleetGraph::load(fleet_, code(), graph));
-  Walker walker = good(Walker::create(where, 0));
-  expect_search_ends(
-      graph, [&](TermId start, const Walk& walk) { return walker.breadth_first(start, walk); });
+  expect_walker_ends(whole_search(), 0);
+}
+TEST_P(KilledNode, EndsACallOnItsWay) {
+  expect_walker_ends(near_search());
 }
 TEST_P(KilledNode, EndsASearchThatPulls) {
-  const Graph graph = rmat(12);
-  const FleetGraph where = good(FleetGraph::load(fleet_, code(), graph));
-  expect_search_ends(graph, [&](TermId start, const Walk& walk) {
-    return breadth_first_by_pull(where, start, walk);
-  });
+  const Search search = whole_search();
+  const FleetGraph where = good(FleetGraph::load(fleet_, code(), search.graph));
+  expect_search_ends(search,
+                     [&] { return breadth_first_by_pull(where, search.start, search.walk); });
 }
 TEST_P(KilledNode, EndsComponentsThatTravel) {
   expect_components_end(components_by_travel);
@@ -148,24 +172,6 @@ TEST_P(KilledNode, EndsARankingThatTravels) {
 }
 TEST_P(KilledNode, EndsARankingThatPulls) {
   expect_ranking_ends(page_rank_by_pull);
-}
-
-// A search small enough for one call that goes from node to node.
-TEST_P(KilledNode, EndsACallOnItsWay) {
-  const Graph graph = universities(1);
-  const FleetGraph where = good(FleetGraph::load(fleet_, code(), graph));
-  Walker walker = good(Walker::create(where));
-  // Of the vertices with the most edges, which lead to every node.
-  TermId start = 0;
-  for (TermId vertex = 0; vertex < graph.terms(); ++vertex) {
-    if (graph.out().edges_of(vertex).size() > graph.out().edges_of(start).size()) start = vertex;
-  }
-  const Walk walk{kNoTerm, Direction::out};
-  const BreadthFirst expected = breadth_first(graph, start, walk, 2);
-  expect_loss_is_told([&]() -> Result<bool> {
-    GODWIT_TRY(const BreadthFirst found, walker.breadth_first(start, walk, 2));
-    return found.distances == expected.distances;
-  });
 }
 
 INSTANTIATE_TEST_SUITE_P(Over, KilledNode,

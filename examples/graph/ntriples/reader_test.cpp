@@ -47,7 +47,7 @@ std::string random_term(Random& random, bool literal) {
 }
 
 TEST(NtriplesReader, WhatIsWrittenReadsBackTheSame) {
-  TemporaryFolder folder;
+  TestFolder folder;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     Random random(seed);
     Collected expected;
@@ -116,7 +116,7 @@ TEST(NtriplesReader, AMissingFileIsSaidToBeMissing) {
 }
 
 TEST(NtriplesReader, ReportsHowFarItIs) {
-  TemporaryFolder folder;
+  TestFolder folder;
   std::ofstream(folder / "x.nt") << "<x:a> <x:p> <x:b> .\n<x:a> <x:p> <x:c> .\n";
   Collected read;
   std::vector<ReadProgress> seen;
@@ -153,7 +153,7 @@ TEST(NtriplesReader, DamagedTextNeverGivesATermThatIsNone) {
 }
 
 TEST(NtriplesWriter, WithoutCommitThereIsNoFile) {
-  TemporaryFolder folder;
+  TestFolder folder;
   {
     auto writer = NtriplesWriter::create(folder / "x.nt");
     ASSERT_TRUE(writer);

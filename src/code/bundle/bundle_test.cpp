@@ -2,12 +2,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <filesystem>
 #include <fstream>
 #include <string>
 
+#include "base/folder_for_test.hpp"
 #include "code/bundle/bundle_for_test.hpp"
 #include "code/bundle/limits.hpp"
 
@@ -19,13 +19,7 @@ using testing::HasSubstr;
 
 class BundleFile : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = testing::TempDir() + "godwit-bundle-XXXXXX";
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    directory_ = pattern;
-  }
-  void TearDown() override { fs::remove_all(directory_); }
-  fs::path directory_;
+  TestFolder directory_;
 };
 
 void expect_same(const Bundle& a, const Bundle& b) {
@@ -63,7 +57,7 @@ TEST_F(BundleFile, ReadsWhatItWrote) {
   const auto read = Bundle::open(path);
   ASSERT_TRUE(read) << read.error().message;
   expect_same(made, *read);
-  EXPECT_EQ(std::distance(fs::directory_iterator(directory_), fs::directory_iterator()), 1)
+  EXPECT_EQ(std::distance(fs::directory_iterator(directory_.path()), fs::directory_iterator()), 1)
       << "a temporary file was left behind";
 }
 

@@ -9,23 +9,11 @@
 #include <string>
 
 #include "base/fail.hpp"
+#include "base/write_all.hpp"
+#include "fabric/fd.hpp"
 
 namespace godwit::code {
 namespace {
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) noexcept : fd_(fd) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  [[nodiscard]] int get() const noexcept { return fd_; }
-
- private:
-  int fd_;
-};
 
 ErrorCode code_of(int error_number) {
   switch (error_number) {
@@ -43,21 +31,11 @@ tl::unexpected<Error> fail_io(const char* verb, const std::filesystem::path& pat
               errno_text(error_number));
 }
 
-bool write_all(int fd, Bytes bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return false;
-    bytes = bytes.subspan(static_cast<std::size_t>(written));
-  }
-  return true;
-}
-
 }  // namespace
 
 Result<Buffer> read_file(const std::filesystem::path& path, std::uint64_t limit_bytes) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.get() < 0) return fail_io("read", path);
+  const fabric::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return fail_io("read", path);
   struct stat status{};
   if (::fstat(file.get(), &status) != 0) return fail_io("read", path);
   if (!S_ISREG(status.st_mode)) {
@@ -87,8 +65,8 @@ Result<Buffer> read_file(const std::filesystem::path& path, std::uint64_t limit_
 
 Status write_file_atomically(const std::filesystem::path& path, Bytes bytes) {
   std::string temporary = path.string() + ".XXXXXX";
-  const Descriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
-  if (file.get() < 0) return fail_io("write", path);
+  const fabric::Fd file(::mkostemp(temporary.data(), O_CLOEXEC));
+  if (!file) return fail_io("write", path);
   // mkostemp makes files that only the owner may read; a bundle is no secret.
   if (!write_all(file.get(), bytes) || ::fchmod(file.get(), 0644) != 0 ||
       ::rename(temporary.c_str(), path.c_str()) != 0) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <array>
 #include <cstring>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "base/bytes.hpp"
+#include "base/folder_for_test.hpp"
 #include "code/jit/jit.hpp"
 
 extern "C" {
@@ -49,25 +49,17 @@ inline std::string test_bitcode(const std::string& name) {
 
 class TemporaryDirectory {
  public:
-  TemporaryDirectory() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "godwit-jit-XXXXXX").string();
-    EXPECT_NE(mkdtemp(pattern.data()), nullptr);
-    path_ = pattern;
-  }
-  ~TemporaryDirectory() { std::filesystem::remove_all(path_); }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] std::string path() const { return folder_.path().string(); }
   [[nodiscard]] std::vector<std::filesystem::path> files() const {
     std::vector<std::filesystem::path> files;
-    for (const auto& entry : std::filesystem::directory_iterator(path_)) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
       files.push_back(entry.path());
     }
     return files;
   }
 
  private:
-  std::string path_;
+  TestFolder folder_;
 };
 
 inline std::unique_ptr<Jit> open_or_fail(const JitOptions& options = {}) {

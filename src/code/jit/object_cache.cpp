@@ -14,6 +14,8 @@
 #include <utility>
 
 #include "base/fail.hpp"
+#include "base/write_all.hpp"
+#include "fabric/fd.hpp"
 
 namespace godwit::code::jit {
 namespace {
@@ -31,20 +33,6 @@ struct FileHeader {
 };
 static_assert(sizeof(FileHeader) == 48);
 
-class File {
- public:
-  explicit File(int fd) : fd_(fd) {}
-  ~File() {
-    if (fd_ >= 0) close(fd_);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  [[nodiscard]] int fd() const { return fd_; }
-
- private:
-  int fd_;
-};
-
 bool read_all(int fd, void* to, std::size_t size) {
   auto* at = static_cast<char*>(to);
   while (size > 0) {
@@ -53,16 +41,6 @@ bool read_all(int fd, void* to, std::size_t size) {
     if (got <= 0) return false;
     at += got;
     size -= static_cast<std::size_t>(got);
-  }
-  return true;
-}
-
-bool write_all(int fd, Bytes bytes) {
-  while (!bytes.empty()) {
-    const ssize_t put = write(fd, bytes.data(), bytes.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) return false;
-    bytes = bytes.subspan(static_cast<std::size_t>(put));
   }
   return true;
 }
@@ -113,12 +91,12 @@ Result<std::unique_ptr<ObjectCache>> ObjectCache::open(std::string directory,
 
 ObjectCache::Found ObjectCache::find(const ContentId& key) {
   const std::string path = path_of(key);
-  const File file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  if (file.fd() < 0) return {};
-  Found found{read_object(file.fd()), false};
+  const fabric::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!file) return {};
+  Found found{read_object(file.get()), false};
   if (found.object) {
     const timespec now[2] = {{0, UTIME_NOW}, {0, UTIME_NOW}};
-    (void)futimens(file.fd(), now);
+    (void)futimens(file.get(), now);
   } else {
     found.rejected = true;
     unlink(path.c_str());
@@ -133,11 +111,10 @@ Status ObjectCache::store(const ContentId& key, Bytes object) {
   const std::lock_guard lock(mutex_);
   const std::string aside = fmt::format("{}.{}.{}.tmp", path, getpid(), files_written_++);
   {
-    const File file(
+    const fabric::Fd file(
         ::open(aside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
     FileHeader header{kMagic, object.size(), ContentId::of(object).digest};
-    if (file.fd() < 0 || !write_all(file.fd(), bytes_of_value(header)) ||
-        !write_all(file.fd(), object)) {
+    if (!file || !write_all(file.get(), bytes_of_value(header)) || !write_all(file.get(), object)) {
       const int reason = errno;
       unlink(aside.c_str());
       return fail(ErrorCode::io, "cannot keep compiled code in {}: {}", directory_,

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/fail.hpp"
+#include "base/write_all.hpp"
 
 namespace godwit::code {
 namespace {
@@ -27,16 +28,6 @@ std::string path_safe(std::string_view name) {
 std::string unique_name(std::string_view name, const ContentId& slice) {
   static std::atomic<std::uint64_t> loads{0};
   return fmt::format("{}-{}-{}.so", path_safe(name), slice.short_hex(), ++loads);
-}
-
-bool write_all(int fd, Bytes bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return false;
-    bytes = bytes.subspan(static_cast<std::size_t>(written));
-  }
-  return true;
 }
 
 bool write_new_file(const std::string& path, Bytes bytes) {

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,6 +13,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/folder_for_test.hpp"
+
 namespace godwit::code {
 namespace {
 
@@ -21,16 +22,11 @@ namespace fs = std::filesystem;
 
 class RuntimeDirectories : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = fs::temp_directory_path() / "godwit-runtime-test-XXXXXX";
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    base_ = pattern;
-  }
-  void TearDown() override { fs::remove_all(base_); }
   [[nodiscard]] std::ptrdiff_t count() const {
     return std::distance(fs::directory_iterator(base_), fs::directory_iterator());
   }
-  fs::path base_;
+  TestFolder folder_;
+  const fs::path& base_ = folder_.path();
 };
 
 TEST_F(RuntimeDirectories, IsPrivateAndGoneWithItsOwner) {

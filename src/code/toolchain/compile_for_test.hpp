@@ -1,14 +1,13 @@
 // Sources on disk for tests that compile, and the requests they make.
 #pragma once
 
-#include <stdlib.h>
-
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/folder_for_test.hpp"
 #include "code/toolchain/compile.hpp"
 
 namespace godwit::code {
@@ -16,24 +15,14 @@ namespace godwit::code {
 // A directory of sources, gone with its owner.
 class SourceTree {
  public:
-  SourceTree() {
-    std::string pattern = std::filesystem::temp_directory_path() / "godwit-sources-XXXXXX";
-    if (::mkdtemp(pattern.data()) != nullptr) directory_ = pattern;
-  }
-  SourceTree(const SourceTree&) = delete;
-  SourceTree& operator=(const SourceTree&) = delete;
-  ~SourceTree() {
-    std::error_code ignored;
-    if (!directory_.empty()) std::filesystem::remove_all(directory_, ignored);
-  }
-  [[nodiscard]] const std::filesystem::path& path() const { return directory_; }
+  [[nodiscard]] const std::filesystem::path& path() const { return folder_.path(); }
   std::filesystem::path write(const std::string& name, std::string_view text) const {
-    std::ofstream(directory_ / name) << text;
-    return directory_ / name;
+    std::ofstream(folder_ / name) << text;
+    return folder_ / name;
   }
 
  private:
-  std::filesystem::path directory_;
+  TestFolder folder_;
 };
 
 // Native code for this machine alone: the quickest build.

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/fail.hpp"
+#include "fabric/fd.hpp"
 
 extern "C" char** environ;
 
@@ -21,29 +22,11 @@ namespace godwit::code {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-class Descriptor {
- public:
-  Descriptor() noexcept = default;
-  explicit Descriptor(int fd) noexcept : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~Descriptor() { reset(); }
-  void reset() noexcept {
-    if (fd_ >= 0) ::close(std::exchange(fd_, -1));
-  }
-  [[nodiscard]] int get() const noexcept { return fd_; }
-
- private:
-  int fd_ = -1;
-};
+using fabric::Fd;
 
 struct Pipe {
-  Descriptor read_end;
-  Descriptor write_end;
+  Fd read_end;
+  Fd write_end;
 };
 
 Result<Pipe> make_pipe() {
@@ -51,7 +34,7 @@ Result<Pipe> make_pipe() {
   if (::pipe2(fds.data(), O_CLOEXEC) != 0) {
     return fail(ErrorCode::io, "cannot make a pipe: {}", errno_text(errno));
   }
-  return Pipe{Descriptor(fds[0]), Descriptor(fds[1])};
+  return Pipe{Fd(fds[0]), Fd(fds[1])};
 }
 
 // In a process group of its own, so that a compiler's children are killed with it.
@@ -87,7 +70,7 @@ int milliseconds_until(Clock::time_point deadline) {
 }
 
 // Takes what is there; closes the pipe at its end.
-void drain(Descriptor& pipe, std::string& text) {
+void drain(Fd& pipe, std::string& text) {
   std::array<char, 16384> chunk;
   const ssize_t got = ::read(pipe.get(), chunk.data(), chunk.size());
   if (got < 0 && errno == EINTR) return;
@@ -100,8 +83,7 @@ void drain(Descriptor& pipe, std::string& text) {
 }
 
 // Until both pipes are at their end and the child has exited; false at the deadline.
-bool collect(int pidfd, Descriptor& out, Descriptor& err, ProcessResult& result,
-             Clock::time_point deadline) {
+bool collect(int pidfd, Fd& out, Fd& err, ProcessResult& result, Clock::time_point deadline) {
   bool exited = false;
   while (out.get() >= 0 || err.get() >= 0 || !exited) {
     std::array<pollfd, 3> polled = {pollfd{out.get(), POLLIN, 0}, pollfd{err.get(), POLLIN, 0},
@@ -139,7 +121,7 @@ Result<ProcessResult> run_process(const std::vector<std::string>& argv,
   err.write_end.reset();
 
   // glibc 2.36 declares its wrapper without C linkage, so C++ cannot link it.
-  const Descriptor pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  const Fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   ProcessResult result;
   const bool ended =
       pidfd.get() >= 0 && collect(pidfd.get(), out.read_end, err.read_end, result, deadline);

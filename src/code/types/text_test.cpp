@@ -3,10 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
+#include "base/folder_for_test.hpp"
 #include "code/types/samples_test.hpp"
 #include "godwit/codec.hpp"
 
@@ -159,9 +159,8 @@ TEST(Text, RefusesWhatDoesNotFitTheType) {
 }
 
 TEST(Text, TakesElementsFromAFile) {
-  std::string directory = std::filesystem::temp_directory_path() / "godwit-text-XXXXXX";
-  ASSERT_NE(mkdtemp(directory.data()), nullptr);
-  const std::string path = directory + "/numbers";
+  const TestFolder folder;
+  const std::string path = folder / "numbers";
   const std::uint16_t numbers[] = {1, 2, 300};
   std::ofstream(path).write(reinterpret_cast<const char*>(numbers), sizeof numbers);
   EXPECT_EQ(text_round_trip("span<u16>", "@" + path), "[1, 2, 300]");
@@ -169,7 +168,7 @@ TEST(Text, TakesElementsFromAFile) {
   EXPECT_EQ(text_round_trip("str", "@x"), "@x");
   EXPECT_THAT(text_round_trip("span<u32>", "@" + path), HasSubstr("no multiple of 4"));
   EXPECT_THAT(text_round_trip("span<bool>", "@" + path), HasSubstr("neither 0 nor 1"));
-  std::filesystem::remove_all(directory);
+  ASSERT_TRUE(std::filesystem::remove(path));
   EXPECT_EQ(encode_one("bytes", "@" + path).error().code, ErrorCode::not_found);
 }
 

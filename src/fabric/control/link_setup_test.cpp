@@ -4,12 +4,12 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
-#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/folder_for_test.hpp"
 #include "fabric/control/acceptor.hpp"
 
 namespace godwit::fabric {
@@ -19,14 +19,9 @@ using std::chrono::milliseconds;
 
 class LinkSetupTest : public ::testing::Test {
  protected:
-  LinkSetupTest() : reactor_(Reactor::create({.spin_us = 0}).value()) {
-    std::string name = (std::filesystem::temp_directory_path() / "godwit-link-XXXXXX").string();
-    directory_ = ::mkdtemp(name.data());
-  }
   ~LinkSetupTest() override {
     setup_.reset();
     acceptor_.reset();
-    std::filesystem::remove_all(directory_);
   }
 
   bool until(const std::function<bool()>& condition) {
@@ -77,8 +72,8 @@ class LinkSetupTest : public ::testing::Test {
   trust::FleetKey key_ = trust::FleetKey::generate();
   trust::FleetKey other_key_ = trust::FleetKey::generate();
   std::optional<Error> refuse_;
-  std::unique_ptr<Reactor> reactor_;
-  std::filesystem::path directory_;
+  std::unique_ptr<Reactor> reactor_ = Reactor::create({.spin_us = 0}).value();
+  TestFolder directory_;
   std::unique_ptr<LinkAcceptor> acceptor_;
   std::unique_ptr<LinkSetup> setup_;
   std::vector<Established> accepted_;

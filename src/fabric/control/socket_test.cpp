@@ -7,12 +7,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "base/folder_for_test.hpp"
 #include "fabric/control/listener.hpp"
 
 namespace godwit::fabric {
@@ -39,12 +39,6 @@ struct Recorder final : ControlEvents {
 
 class ControlSocketTest : public ::testing::Test {
  protected:
-  ControlSocketTest() : reactor_(Reactor::create({.spin_us = 0}).value()) {
-    std::string name = (std::filesystem::temp_directory_path() / "godwit-ctl-XXXXXX").string();
-    directory_ = ::mkdtemp(name.data());
-  }
-  ~ControlSocketTest() override { std::filesystem::remove_all(directory_); }
-
   bool until(const std::function<bool()>& condition, milliseconds limit = milliseconds(10'000)) {
     const Time deadline = reactor_->now() + limit;
     while (!condition() && reactor_->now() < deadline) reactor_->run_once();
@@ -61,8 +55,8 @@ class ControlSocketTest : public ::testing::Test {
     b_ = ControlSocket::adopt(*reactor_, Fd(fds[1]), "a", &b_events).value();
   }
 
-  std::unique_ptr<Reactor> reactor_;
-  std::filesystem::path directory_;
+  std::unique_ptr<Reactor> reactor_ = Reactor::create({.spin_us = 0}).value();
+  TestFolder directory_;
   std::unique_ptr<ControlSocket> a_;
   std::unique_ptr<ControlSocket> b_;
 };

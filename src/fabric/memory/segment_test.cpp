@@ -6,10 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <string>
+
+#include "base/folder_for_test.hpp"
 
 namespace godwit::fabric {
 namespace {
@@ -146,15 +146,10 @@ TEST(HostileSegment, AHeaderThatChangesLaterIsNotBelieved) {
 
 class SegmentInFile : public ::testing::Test {
  protected:
-  SegmentInFile() {
-    std::string name = (std::filesystem::temp_directory_path() / "godwit-seg-XXXXXX").string();
-    directory_ = ::mkdtemp(name.data());
-  }
-  ~SegmentInFile() override { std::filesystem::remove_all(directory_); }
   [[nodiscard]] Fd file() const {
     return Fd(::open((directory_ / "list.0").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   }
-  std::filesystem::path directory_;
+  TestFolder directory_;
 };
 
 TEST_F(SegmentInFile, DataOutlivesTheSegment) {

@@ -5,9 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <functional>
 #include <iterator>
 #include <map>
@@ -18,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/folder_for_test.hpp"
 #include "fabric/shm/transport.hpp"
 
 namespace godwit::fabric::shm {
@@ -25,19 +24,12 @@ namespace godwit::fabric::shm {
 // A directory for socket files that goes with its owner.
 class ScratchDirectory {
  public:
-  ScratchDirectory() {
-    std::string name = (std::filesystem::temp_directory_path() / "godwit-shm-XXXXXX").string();
-    path_ = ::mkdtemp(name.data());
-  }
-  ScratchDirectory(const ScratchDirectory&) = delete;
-  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
-  ~ScratchDirectory() { std::filesystem::remove_all(path_); }
   [[nodiscard]] Address socket(const std::string& name = "n.sock") const {
-    return Address::parse("shm:" + (path_ / name).string()).value();
+    return Address::parse("shm:" + (folder_ / name).string()).value();
   }
 
  private:
-  std::filesystem::path path_;
+  TestFolder folder_;
 };
 
 // Bytes that differ from place to place and from seed to seed.

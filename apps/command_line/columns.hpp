@@ -1,7 +1,6 @@
 // Tables for people.
 #pragma once
 
-#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,7 +11,7 @@ namespace godwit::cli {
 // column to the right; the last column is as wide as it needs to be.
 class Columns {
  public:
-  explicit Columns(std::initializer_list<std::string_view> headings);
+  explicit Columns(std::vector<std::string> headings);
   // As many cells as there are headings.
   void add(std::vector<std::string> cells);
   [[nodiscard]] bool empty() const { return rows_.size() <= 1; }
