@@ -179,9 +179,14 @@ void Engine::begin(IncomingCall& call, code::FunctionSlot& slot) {
 void Engine::on_cancel(LinkState& link, const wire::Header& header, Bytes body) {
   IncomingCall* found = nullptr;
   if (body.empty()) {
-    link.incoming.for_each([&](IncomingCall& call) {
-      if (call.caller_id == header.id) found = &call;
-    });
+    const auto waiting = link.waiting_long.find(header.id);
+    if (waiting != link.waiting_long.end()) {
+      found = waiting->second;
+    } else {
+      link.incoming.for_each([&](IncomingCall& call) {
+        if (call.caller_id == header.id) found = &call;
+      });
+    }
   } else {  // a travelling call, named by its intake
     wire::IntakeId intake;
     if (body.size() != sizeof intake) return;

@@ -228,6 +228,7 @@ class Engine final : public code::StoreEvents, private CodeSearchHost {
   void send_reply(LinkState& link, std::uint64_t caller_id, std::uint64_t token,
                   wire::OutcomeWord outcome, Bytes body, Buffer kept, std::uint8_t flags = 0);
   void release(IncomingCall& call);
+  static void take_off(LinkState& link, IncomingCall& call);
   void note_overrun(const code::FunctionSlot& slot, std::uint64_t cycles);
 
   // code_exchange.cpp

@@ -24,6 +24,7 @@ void IncomingPool::release(IncomingCall& call) {
   call.body.reset();
   call.fetch.reset();
   call.holds_credit = true;
+  call.waits_long = false;
   call.awaits_change = false;
   call.watched_at = 0;
   call.arguments = {};

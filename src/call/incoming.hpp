@@ -42,6 +42,7 @@ struct IncomingCall : Executor::Job,
   // Set: no call at all, but a function's wish to have the code of bundle_id here (code_fetch.hpp).
   std::shared_ptr<CodeFetch> fetch;
   bool holds_credit = true;  // counts as outstanding on its link
+  bool waits_long = false;   // is in LinkState::waiting_long
 
   // Begins when `change` has happened; while it waits for that, its place in Watches, from 1 on.
   bool awaits_change = false;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "base/ids.hpp"
@@ -35,7 +36,10 @@ struct LinkState {
   std::uint32_t outgoing_count = 0;  // calls whose OutgoingCall::link this is
   std::uint32_t incoming_count = 0;  // calls of the peer that we have not ended,
   std::uint32_t without_credit = 0;  // and of these, those that the peer has the credit of
+  // Those of them that a cancel looks through: as few as the peer was granted, and our fetches.
   IntrusiveList<IncomingCall, IncomingTag> incoming;
+  // The others, which gave the credit back to wait: by the peer's id, as they may be thousands.
+  std::unordered_map<std::uint64_t, IncomingCall*> waiting_long;
   Time status_window;                 // since when statuses are counted,
   std::uint32_t status_count = 0;     // and how many the peer has asked for since
   std::vector<std::uint64_t> tokens;  // by FunctionRef::index; 0: not learnt yet

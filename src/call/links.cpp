@@ -139,8 +139,7 @@ void Engine::lose_sent(LinkState& link, const Error& why) {
 
 void Engine::lose_incoming(LinkState& link) {
   std::vector<ContentId> orphaned;
-  link.incoming.for_each([&](IncomingCall& call) {
-    call.link->incoming.remove(call);
+  const auto lose = [&](IncomingCall& call) {
     call.link = nullptr;
     call.cancelled.store(true, std::memory_order_relaxed);
     if (call.state == IncomingCall::State::parked) {
@@ -152,7 +151,12 @@ void Engine::lose_incoming(LinkState& link) {
       cancel_travelling(call);
       release(call);
     }
+  };
+  link.incoming.for_each([&](IncomingCall& call) {
+    link.incoming.remove(call);
+    lose(call);
   });
+  for (const auto& [id, call] : std::exchange(link.waiting_long, {})) lose(*call);
   link.incoming_count = 0;
   // Whoever was asked last may be gone; but code that has come and is being loaded needs nobody.
   for (const ContentId& bundle : orphaned) {

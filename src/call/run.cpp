@@ -178,12 +178,20 @@ void Engine::send_reply(LinkState& link, std::uint64_t caller_id, std::uint64_t 
   send_message(link, header, {&body, 1}, std::move(kept), nullptr);
 }
 
+void Engine::take_off(LinkState& link, IncomingCall& call) {
+  if (call.waits_long) [[unlikely]] {
+    link.waiting_long.erase(call.caller_id);
+  } else {
+    link.incoming.remove(call);
+  }
+}
+
 void Engine::release(IncomingCall& call) {
   search_.remove(call);
   watches_.remove(call);
   LinkState* link = call.link;
   if (link != nullptr) {
-    link->incoming.remove(call);
+    take_off(*link, call);
     --link->incoming_count;
     if (!call.holds_credit) --link->without_credit;
   }

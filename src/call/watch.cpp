@@ -49,6 +49,10 @@ bool Engine::has_changed(IncomingCall& call, const code::FunctionSlot& slot) {
 // the promise of an answer that does not count. A hop has another way of counting, and keeps its.
 void Engine::give_credit_back(IncomingCall& call, std::uint64_t token) {
   if (call.travels || !call.holds_credit) return;
+  // A peer that gives two calls one id could cancel only one of them: the other keeps its credit.
+  if (!call.link->waiting_long.emplace(call.caller_id, &call).second) return;
+  call.link->incoming.remove(call);
+  call.waits_long = true;
   call.holds_credit = false;
   ++call.link->without_credit;
   wire::Header header;

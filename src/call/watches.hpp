@@ -24,8 +24,9 @@ struct IncomingCall;
 // The owning thread's alone.
 class Watches {
  public:
-  // A cancel looks for its call among all of a link, watches too: more would keep others waiting.
-  static constexpr std::size_t kMax = 4'096;
+  // All are looked at every kPeriod, which takes about 0.12 ms for so many, and each holds its
+  // arguments.
+  static constexpr std::size_t kMax = 16'384;
   static constexpr std::size_t kWordsPerLook = 512;
   // Of the looks at everything. Changes by functions that have not returned yet are noticed then.
   static constexpr Duration kPeriod = std::chrono::milliseconds(10);

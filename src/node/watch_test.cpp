@@ -127,7 +127,7 @@ TEST_P(Watch, ADeadlineACancelAndADropEndIt) {
 }
 
 TEST_P(Watch, TheLimitIsKeptAndWhatEndsMakesRoom) {
-  constexpr std::size_t kLimit = 4'096;
+  constexpr std::size_t kLimit = 16'384;
   std::vector<Future<std::uint64_t>> watches;
   for (std::size_t i = 0; i < kLimit; ++i) {
     watches.push_back(ops::watch(words_, {.index = i % 3'000}, react_inline_));
