@@ -1,20 +1,13 @@
 #include "fleet/fleet_graph.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <thread>
 #include <utility>
 
 #include "base/fail.hpp"
-#include "fleet/failure.hpp"
 
 namespace godwit::graph {
 namespace {
-
-// How long nodes may take to hear of each other, and how often they are asked.
-constexpr auto kIntroduction = std::chrono::seconds(10);
-constexpr auto kLookAgain = std::chrono::milliseconds(2);
 
 // Elements of one store: large enough to be quick, small enough to watch.
 constexpr std::uint64_t kStoreElements = std::uint64_t{1} << 16U;
@@ -157,7 +150,6 @@ Result<FleetGraph> FleetGraph::load(Fleet& fleet, Bundle code, const Graph& grap
   Writing writing(options, total);
   const auto fill = [&]() -> Status {
     GODWIT_CHECK(made.find_nodes());
-    GODWIT_CHECK(made.introduce_nodes());
     GODWIT_CHECK(write(writing, made.out_, out_dealt));
     GODWIT_CHECK(write(writing, made.in_, in_dealt));
     for (std::size_t shard = 0; shard < shards; ++shard) {
@@ -201,29 +193,6 @@ Status FleetGraph::find_nodes() {
                   shard.shard, name_);
     }
     nodes_.push_back(*found);
-  }
-  return {};
-}
-
-// Calls go from node to node, which is an error as long as one has not heard of the other.
-Status FleetGraph::introduce_nodes() const {
-  GODWIT_TRY(const auto strangers,
-             code_.function<std::uint64_t(std::span<const std::uint64_t>)>("strangers"));
-  std::vector<std::uint64_t> ids;
-  for (const NodeHandle& node : nodes_) ids.push_back(node.id());
-  const auto give_up = std::chrono::steady_clock::now() + kIntroduction;
-  for (const NodeHandle& node : nodes_) {
-    while (true) {
-      const auto left = strangers.on(node)(ids).get();
-      if (!left) return failed("loading the graph", left.error());
-      if (*left == 0) break;
-      if (std::chrono::steady_clock::now() > give_up) {
-        return fail(ErrorCode::unreachable,
-                    "loading the graph: node {} has not heard of {} of the others; see `godwit ls`",
-                    node.name(), *left);
-      }
-      std::this_thread::sleep_for(kLookAgain);
-    }
   }
   return {};
 }

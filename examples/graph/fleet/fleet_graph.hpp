@@ -57,7 +57,6 @@ class FleetGraph {
   FleetGraph(Fleet& fleet, Bundle code, std::string name, EdgeRegions out, EdgeRegions in,
              Region<NumberEntry> numbers);
   Status find_nodes();
-  Status introduce_nodes() const;
 
   Fleet* fleet_;
   Bundle code_;

@@ -117,8 +117,14 @@ GODWIT_STRUCT(Wanderer, max_hops, began, edges, edges_of_level);
 // What it answers with, as TermIds: whether it came to the end (1), edges (lower half, upper half),
 // the number of levels, the size of each, and the vertices level by level.
 inline constexpr std::size_t kWanderedHead = 4;
-// What is in front of the neighbours of vertices.
-inline constexpr std::size_t kExpandedHead = 2;
+// What is in front of the neighbours of vertices: how many edges lead to them (lower half, upper
+// half), and their form. Each is named once, or all vertices have a bit that is set for neighbours.
+inline constexpr std::size_t kExpandedHead = 3;
+inline constexpr TermId kExpandedList = 0;
+inline constexpr TermId kExpandedBits = 1;
+[[nodiscard]] constexpr std::size_t words_of_bits(std::uint64_t vertices) {
+  return static_cast<std::size_t>((vertices + 31) / 32);
+}
 
 // What one level of a walk did.
 struct LevelDone {

@@ -1,6 +1,7 @@
 #include "fleet/walks.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <string_view>
 
 #include "base/fail.hpp"
@@ -13,7 +14,42 @@ namespace {
 // Vertices whose edges are pulled at a time.
 constexpr std::size_t kPullVertices = 65'536;
 
+// From here on a node has edges enough to follow that a worker should.
+constexpr std::size_t kManyVertices = 8192;
+
 constexpr std::string_view kWhat = "the walk";
+
+// What a node answers when it is asked for neighbours; one of the two forms is empty.
+struct Expanded {
+  std::uint64_t edges = 0;
+  std::span<const TermId> list;
+  std::span<const TermId> bits;
+};
+
+Result<Expanded> read_expanded(std::span<const TermId> words, std::uint64_t vertices) {
+  const bool has_head = words.size() >= kExpandedHead;
+  const bool is_list = has_head && words[2] == kExpandedList;
+  if (!is_list && words.size() != kExpandedHead + words_of_bits(vertices)) {
+    return fail(ErrorCode::bad_format, "the walk: {} words are no answer", words.size());
+  }
+  Expanded read{.edges = words[0] | std::uint64_t{words[1]} << 32U, .list = {}, .bits = {}};
+  (is_list ? read.list : read.bits) = words.subspan(kExpandedHead);
+  return read;
+}
+
+void add_bits(std::vector<TermId>& sum, std::span<const TermId> bits) {
+  if (sum.size() < bits.size()) sum.resize(bits.size());
+  for (std::size_t i = 0; i < bits.size(); ++i) sum[i] |= bits[i];
+}
+
+template <class Use>
+void for_each_bit(std::span<const TermId> bits, Use&& use) {
+  for (std::size_t i = 0; i < bits.size(); ++i) {
+    for (TermId left = bits[i]; left != 0; left &= left - 1) {
+      use(static_cast<TermId>(i * 32 + static_cast<std::size_t>(std::countr_zero(left))));
+    }
+  }
+}
 
 // Calls use(vertex, distance) for vertices that stand level by level.
 template <class Use>
@@ -118,6 +154,7 @@ Status Walker::relay(const WalkRef& ref, std::uint32_t max_hops, SoFar& so_far) 
 Result<std::uint64_t> Walker::relay_level(const WalkRef& ref, SoFar& so_far) const {
   using Expand = std::vector<TermId>(WalkRef, std::span<const TermId>);
   GODWIT_TRY(const auto expand, where_->code().function<Expand>("expand"));
+  GODWIT_TRY(const auto expand_many, where_->code().function<Expand>("expand_many"));
   BreadthFirst& walk = so_far.walk;
   const std::size_t before = so_far.vertices.size();
   std::vector<std::vector<TermId>> frontier(where_->nodes().size());
@@ -127,23 +164,25 @@ Result<std::uint64_t> Walker::relay_level(const WalkRef& ref, SoFar& so_far) con
   std::vector<Future<std::vector<TermId>>> calls;
   for (std::size_t shard = 0; shard < frontier.size(); ++shard) {
     if (frontier[shard].empty()) continue;
-    calls.push_back(expand.on(where_->nodes()[shard])(ref, frontier[shard]));
+    const auto& fitting = frontier[shard].size() > kManyVertices ? expand_many : expand;
+    calls.push_back(fitting.on(where_->nodes()[shard])(ref, frontier[shard]));
   }
+  const auto reach = [&](TermId vertex) {
+    std::uint32_t& distance = walk.distances.at(vertex);
+    if (distance != kUnreached) return;
+    distance = static_cast<std::uint32_t>(walk.levels.size());
+    so_far.vertices.push_back(vertex);
+  };
+  std::vector<TermId> bits;  // of all nodes that answer so
   for (auto& call : calls) {
     const auto answer = call.get();
     if (!answer) return failed(kWhat, answer.error());
-    const std::span<const TermId> words = *answer;
-    if (words.size() < kExpandedHead) {
-      return fail(ErrorCode::bad_format, "the walk: {} words are no answer", words.size());
-    }
-    walk.edges += words[0] | std::uint64_t{words[1]} << 32U;
-    for (const TermId vertex : words.subspan(kExpandedHead)) {
-      std::uint32_t& distance = walk.distances.at(vertex);
-      if (distance != kUnreached) continue;
-      distance = static_cast<std::uint32_t>(walk.levels.size());
-      so_far.vertices.push_back(vertex);
-    }
+    GODWIT_TRY(const Expanded found, read_expanded(*answer, where_->vertices()));
+    walk.edges += found.edges;
+    for (const TermId vertex : found.list) reach(vertex);
+    add_bits(bits, found.bits);
   }
+  for_each_bit(bits, reach);
   return so_far.vertices.size() - before;
 }
 

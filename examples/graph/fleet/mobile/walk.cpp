@@ -1,14 +1,18 @@
 // A breadth-first walk level by level: each node expands its own part of a level, and tells whoever
 // asked, or else the owners, what it met.
+#include <utility>
 #include <vector>
 
 #include "fleet/mobile/local_graph.hpp"
+#include "fleet/mobile/vertex_set.hpp"
 
 namespace godwit::graph {
 namespace {
 
 // Vertices that are marked on the polling thread, where others wait: about 50 us.
 constexpr std::size_t kLightVisit = 8192;
+// Edges that are followed there.
+constexpr std::uint64_t kLightExpansion = 32'768;
 
 constexpr std::uint64_t mark_of(const WalkRef& walk, std::uint32_t distance) {
   return static_cast<std::uint64_t>(walk.run) << 32U | distance;
@@ -27,35 +31,92 @@ bool reach(const WritableRegion<std::uint64_t>& marks, const WalkRef& walk, Term
   return false;
 }
 
+// One step from vertices of this node.
+class Expansion {
+ public:
+  Expansion(Here& here, const WalkRef& walk, std::span<const TermId> vertices)
+      : walk_(walk),
+        vertices_(vertices),
+        out_(here, walk.graph.out_ranges, walk.graph.out_edges),
+        in_(here, walk.graph.in_ranges, walk.graph.in_edges) {
+    for (const TermId vertex : vertices_) {
+      if (!out_.owns(vertex)) continue;
+      if (walk_.follow_out != 0) max_edges_ += out_.of(vertex).size();
+      if (walk_.follow_in != 0) max_edges_ += in_.of(vertex).size();
+    }
+  }
+
+  [[nodiscard]] std::uint64_t max_edges() const { return max_edges_; }  // of any label
+
+  // In the form that is surely the shorter one.
+  [[nodiscard]] std::vector<TermId> neighbours() const {
+    const std::size_t words = words_of_bits(out_.vertices());
+    return max_edges_ < words ? list() : bits(words);
+  }
+
+ private:
+  [[nodiscard]] std::vector<TermId> list() const {
+    VertexSet met(max_edges_);
+    std::vector<TermId> found(kExpandedHead);
+    const std::uint64_t edges = follow([&](TermId target) {
+      if (met.insert(target)) found.push_back(target);
+    });
+    return with_head(std::move(found), edges, kExpandedList);
+  }
+  [[nodiscard]] std::vector<TermId> bits(std::size_t words) const {
+    std::vector<TermId> found(kExpandedHead + words);
+    TermId* const met = found.data() + kExpandedHead;
+    const std::uint64_t edges =
+        follow([&](TermId target) { met[target / 32] |= TermId{1} << target % 32; });
+    return with_head(std::move(found), edges, kExpandedBits);
+  }
+  static std::vector<TermId> with_head(std::vector<TermId> found, std::uint64_t edges,
+                                       TermId form) {
+    found[0] = static_cast<TermId>(edges);
+    found[1] = static_cast<TermId>(edges >> 32U);
+    found[2] = form;
+    return found;
+  }
+  // Calls use(target) for each edge; returns how many there are.
+  template <class Use>
+  std::uint64_t follow(Use&& use) const {
+    std::uint64_t edges = 0;
+    const auto follow_all = [&](std::span<const Edge> followed) {
+      edges += followed.size();
+      for (const Edge edge : followed) use(target_of(edge));
+    };
+    for (const TermId vertex : vertices_) {
+      if (!out_.owns(vertex)) continue;
+      if (walk_.follow_out != 0) follow_all(out_.of(vertex, walk_.label));
+      if (walk_.follow_in != 0) follow_all(in_.of(vertex, walk_.label));
+    }
+    return edges;
+  }
+
+  WalkRef walk_;
+  std::span<const TermId> vertices_;
+  LocalEdges out_;
+  LocalEdges in_;
+  std::uint64_t max_edges_ = 0;
+};
+
 }  // namespace
 
-// The neighbours of vertices of this node, each once, behind how many edges lead to them (its lower
-// half, then its upper).
-std::vector<TermId> expand(Here& here, WalkRef walk, std::span<const TermId> vertices) {
-  const LocalEdges out(here, walk.graph.out_ranges, walk.graph.out_edges);
-  const LocalEdges in(here, walk.graph.in_ranges, walk.graph.in_edges);
-  std::vector<bool> met(out.vertices());
-  std::vector<TermId> found(kExpandedHead);
-  std::uint64_t edges = 0;
-  const auto follow = [&](std::span<const Edge> followed) {
-    edges += followed.size();
-    for (const Edge edge : followed) {
-      const TermId target = target_of(edge);
-      if (met[target]) continue;
-      met[target] = true;
-      found.push_back(target);
-    }
-  };
-  for (const TermId vertex : vertices) {
-    if (!out.owns(vertex)) continue;
-    if (walk.follow_out != 0) follow(out.of(vertex, walk.label));
-    if (walk.follow_in != 0) follow(in.of(vertex, walk.label));
-  }
-  found[0] = static_cast<TermId>(edges);
-  found[1] = static_cast<TermId>(edges >> 32U);
-  return found;
+// The neighbours of vertices of this node, on a worker; see kExpandedHead.
+std::vector<TermId> expand_many(Here& here, WalkRef walk, std::span<const TermId> vertices) {
+  return Expansion(here, walk, vertices).neighbours();
 }
-GODWIT_EXPORT(expand);
+GODWIT_EXPORT(expand_many);
+
+// The same for vertices that may have few edges.
+Next<std::vector<TermId>> expand(Here& here, WalkRef walk, std::span<const TermId> vertices) {
+  const Expansion expansion(here, walk, vertices);
+  if (expansion.max_edges() > kLightExpansion) {
+    return here.continue_at<expand_many>(here.self(), walk, vertices);
+  }
+  return expansion.neighbours();
+}
+GODWIT_EXPORT(expand, inline_);
 
 // Marks vertices of this node that the walk has reached already.
 void seed(Here& here, WalkRef walk, std::span<const Reached> known) {
