@@ -13,6 +13,7 @@
 
 #include "godwit/error.hpp"
 #include "godwit/export.hpp"
+#include "godwit/handle.hpp"
 #include "godwit/mobile_abi.h"
 #include "godwit/outcome.hpp"
 
@@ -24,6 +25,9 @@ struct OutgoingCall;
 }  // namespace godwit::call
 namespace godwit::code {
 class Bundle;
+}
+namespace godwit::ref {
+class ObjectAccess;
 }
 
 namespace godwit::detail {
@@ -70,6 +74,10 @@ class GODWIT_API CallHandle {
   void count_in(std::shared_ptr<call::CallCount> count);
   // Before start(): the function begins once this has happened.
   void begin_when(const godwit_change& change);
+  // Before start(): the bytes of the object stand for a parameter, counted from 0, whose descriptor
+  // in the blob leads nowhere. At most kMaxObjects.
+  static constexpr std::size_t kMaxObjects = 16;
+  void lend_object(std::uint32_t parameter, const Handle& handle);
   // Sends it. The parts are the argument blob; those outside of small() and large() are borrowed
   // until the end.
   void start(std::uint64_t node, call::FunctionRef& function, std::span<const Blob> parts,
@@ -95,6 +103,8 @@ class GODWIT_API CallHandle {
   // The result of a call that ended well, null for any other.
   [[nodiscard]] const Blob* result_if_ok() const noexcept;
   [[nodiscard]] Failure failure() const;
+  // What references in the result lead to.
+  [[nodiscard]] ref::ObjectAccess& objects() const noexcept;
 
  private:
   explicit CallHandle(call::OutgoingCall* call) noexcept : call_(call) {}

@@ -280,7 +280,9 @@ inline bool locate(std::span<const std::byte> blob, std::size_t slot, std::size_
     what = "a segment reaches beyond the blob";
     return false;
   }
-  segment = blob.subspan(where.offset, where.count * element_size);
+  // The distance to an object that is read where it lies may be a negative one (mobile_abi.h).
+  const std::uintptr_t at = reinterpret_cast<std::uintptr_t>(blob.data()) + where.offset;
+  segment = {reinterpret_cast<const std::byte*>(at), where.count * element_size};
   what = "the blob is not aligned in memory";
   return reinterpret_cast<std::uintptr_t>(segment.data()) % element_align == 0;
 }

@@ -4,16 +4,28 @@
 //   norm.on(node)(samples).get();
 //   norm.on(node).within(std::chrono::seconds(1))(samples).get();
 //   note.on(node).one_way("done");
+//
+// Objects (<godwit/ref.hpp>) are passed without their bytes: a function that takes a Ref<T> gets
+// the handle, and one that takes a span, a vector or a string takes a Ref in its place. The target
+// resolves it before the function begins.
+//
+//   auto x = fleet.node(2).put(samples).value();
+//   norm.on(node)(x).get();
+//   norm(x).get();                                  // at the home of the first Ref, here node 2
 #pragma once
 
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <cstring>
 #include <memory>
+#include <span>
+#include <type_traits>
 #include <utility>
 
 #include "godwit/call_handle.hpp"
 #include "godwit/codec.hpp"
+#include "godwit/detail/ref_traits.hpp"
 #include "godwit/fleet.hpp"
 #include "godwit/future.hpp"
 
@@ -32,12 +44,26 @@ template <class R, class... Args>
 class BoundFunction<R(Args...)> {
  public:
   Future<R> operator()(Passed<Args>... args) const {
-    // Whoever holds the future keeps the arguments anyway.
-    constexpr std::size_t kWorthBorrowing = 1024;
-    return Future<R>(send(kWorthBorrowing, args...));
+    return Future<R>(send(kWorthBorrowing, {}, args...));
   }
   // Sends the call and forgets it: it runs, but nobody hears how it ended.
-  void one_way(Passed<Args>... args) const { send(kBorrowBytes, args...).detach(); }
+  void one_way(Passed<Args>... args) const { send(kBorrowBytes, {}, args...).detach(); }
+
+  // With a Ref in place of some span, vector or string. An object that cannot be had ends the call
+  // as rejected, before the function begins, for the reason that resolving it here would give.
+  template <class... Given>
+    requires(sizeof...(Given) == sizeof...(Args) &&
+             (detail::kStandsFor<std::remove_cvref_t<Args>, Given> || ...))
+  Future<R> operator()(const Given&... given) const {
+    return Future<R>(send_lent(kWorthBorrowing, given...));
+  }
+  template <class... Given>
+    requires(sizeof...(Given) == sizeof...(Args) &&
+             (detail::kStandsFor<std::remove_cvref_t<Args>, Given> || ...))
+  void one_way(const Given&... given) const {
+    send_lent(kBorrowBytes, given...).detach();
+  }
+
   // The same function with another deadline than the fleet's default, counted from each call.
   [[nodiscard]] BoundFunction within(std::chrono::nanoseconds time_left) const {
     BoundFunction copy = *this;
@@ -46,16 +72,38 @@ class BoundFunction<R(Args...)> {
   }
 
  private:
+  // Whoever holds a future keeps the arguments anyway.
+  static constexpr std::size_t kWorthBorrowing = 1024;
+
   friend class Function<R(Args...)>;
   BoundFunction(NodeHandle node, call::FunctionRef& function)
       : node_(std::move(node)), function_(&function), time_left_(node_.default_deadline()) {}
 
-  detail::CallHandle send(std::size_t borrow_bytes,
-                          const std::remove_cvref_t<Passed<Args>>&... args) const {
+  template <class... Given>
+  detail::CallHandle send_lent(std::size_t borrow_bytes, const Given&... given) const {
+    static_assert((0U + ... + unsigned{detail::kStandsFor<std::remove_cvref_t<Args>, Given>}) <=
+                      detail::CallHandle::kMaxObjects,
+                  "godwit: at most 16 Refs stand for arguments of one call");
+    std::array<detail::LentObject, sizeof...(Given)> lent;
+    std::size_t count = 0;
+    std::uint32_t parameter = 0;
+    const auto note = [&]<class Arg, class One>(std::type_identity<Arg>, const One& one) {
+      if constexpr (detail::kStandsFor<std::remove_cvref_t<Arg>, One>) {
+        lent[count++] = {parameter, &one.handle()};
+      }
+      ++parameter;
+    };
+    (note(std::type_identity<Args>{}, given), ...);
+    return send(borrow_bytes, std::span(lent).first(count), detail::value_to_pass<Args>(given)...);
+  }
+
+  detail::CallHandle send(std::size_t borrow_bytes, std::span<const detail::LentObject> lent,
+                          const detail::PassedValue<Args>&... args) const {
+    using Head = BlobHead<detail::PassedValue<Args>...>;
     detail::CallHandle call = detail::CallHandle::prepare(node_.caller());
     if (!call) return call;
-    if constexpr (kAllPlain<std::remove_cvref_t<Passed<Args>>...>) {
-      constexpr std::size_t kSize = BlobHead<std::remove_cvref_t<Passed<Args>>...>::kSize;
+    if constexpr (kAllPlain<detail::PassedValue<Args>...>) {
+      constexpr std::size_t kSize = Head::kSize;
       if constexpr (kSize <= detail::CallHandle::kSmallBytes) {
         write_plain_blob(call.small().data(), args...);
         call.start(node_.id(), *function_, kSize, time_left_);
@@ -64,11 +112,18 @@ class BoundFunction<R(Args...)> {
     }
     constexpr std::size_t kMaxParts = 2 * sizeof...(Args) + 1;
     std::array<detail::Blob, kMaxParts> parts;
-    BlobWriter writer(call.small(), parts, borrow_bytes);
+    std::span<std::byte> memory = call.small();
+    BlobWriter writer(memory, parts, borrow_bytes);
     write_blob(writer, args...);
     if (!writer.fits()) {
-      writer = BlobWriter(call.large(writer.copied()), parts, borrow_bytes);
+      memory = call.large(writer.copied());
+      writer = BlobWriter(memory, parts, borrow_bytes);
       write_blob(writer, args...);
+    }
+    for (const detail::LentObject& object : lent) {
+      std::memcpy(memory.data() + Head::offset(object.parameter), &detail::kElsewhere,
+                  sizeof detail::kElsewhere);
+      call.lend_object(object.parameter, *object.handle);
     }
     call.start(node_.id(), *function_, std::span(parts).first(writer.part_count()), time_left_);
     return call;
@@ -85,6 +140,14 @@ class Function<R(Args...)> {
  public:
   [[nodiscard]] BoundFunction<R(Args...)> on(const NodeHandle& node) const {
     return {node, code_->known_to(node.caller())};
+  }
+  // At the home of the first Ref among the arguments; for another deadline, or without a Ref, say
+  // on(): norm.on(x.node()).within(...)(x).
+  template <class... Given>
+    requires((detail::kIsRef<Given> || ...) &&
+             std::is_invocable_v<const BoundFunction<R(Args...)>&, const Given&...>)
+  Future<R> operator()(const Given&... given) const {
+    return on(detail::node_of_first_ref(given...))(given...);
   }
 
   // For the library.

@@ -15,6 +15,7 @@
 #include "godwit/mobile/call.hpp"
 #include "godwit/mobile/export.hpp"
 #include "godwit/mobile/here.hpp"
+#include "godwit/mobile/ref.hpp"
 #include "godwit/mobile/region.hpp"
 #include "godwit/mobile_abi.h"
 #include "godwit/sharding.hpp"

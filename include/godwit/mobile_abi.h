@@ -41,8 +41,8 @@ enum {
   GODWIT_APP_ERROR = 1, /* the reply holds a message, UTF-8 */
   GODWIT_CONTINUE = 2,  /* continue_at() said where this call goes on; the reply is ignored */
   GODWIT_BAD_ARGS = 3,  /* the argument blob does not decode; the reply may hold a message */
-  /* A verb said GODWIT_NOT_YET: run the entry again, from its beginning and with the same arguments,
-   * once that has happened. For functions exported as inline. */
+  /* A verb said GODWIT_NOT_YET: run the entry again, from its beginning and with the same
+   * arguments, once that has happened. For functions exported as inline. */
   GODWIT_AGAIN = 4,
   GODWIT_ANSWERED = 5, /* a verb has written the result; the reply is as it left it */
   /* Added to a godwit::ErrorCode: like GODWIT_APP_ERROR, and the caller learns that reason too. */
@@ -146,6 +146,30 @@ typedef struct godwit_change {
   uint32_t value_at; /* where in the arguments the new bits are put, in bytes; those are there */
 } godwit_change;
 
+/* --- Objects (docs/types.md, "Objects"): a handle is the 64 bytes of godwit/handle.hpp --- */
+
+/* Until when an object lives, if nobody evicts it before; the values are those of
+ * godwit::Lifetime::Kind. */
+enum {
+  GODWIT_LIVES_UNTIL_EVICTED = 0,
+  GODWIT_LIVES_FOR_LEASE = 1,    /* lease_ns from now on */
+  GODWIT_LIVES_WITH_PROCESS = 2, /* as long as the node's process */
+  GODWIT_LIVES_FOR_READERS = 3   /* until it was resolved `readers` times */
+};
+
+/* A new object: the parts one after another. */
+typedef struct godwit_put_v1 {
+  uint32_t size;     /* sizeof this struct */
+  uint32_t lifetime; /* GODWIT_LIVES_... */
+  uint32_t readers;
+  uint32_t reserved; /* 0 */
+  int64_t lease_ns;
+  const char* type; /* docs/types.md */
+  size_t type_size;
+  const godwit_bytes* parts;
+  size_t part_count;
+} godwit_put_v1;
+
 /* Verbs return 0 on success and a godwit::ErrorCode otherwise, unless they say otherwise; after a
  * failure last_error() explains it. A verb marked [blocks] fails with would_block in a function
  * exported as inline. All may be called from any thread of the call, until the entry returns. */
@@ -218,12 +242,27 @@ typedef struct godwit_here_v1 {
 
   /* Does to objects that this node is the home of what the process that made the call requests, and
    * writes the answer as this call's result, of type bytes: return GODWIT_ANSWERED then. Both are
-   * laid out as docs/protocol.md says. GODWIT_NOT_YET, in a function exported as inline only: return
-   * GODWIT_AGAIN. In such a function what would take long fails with would_block. */
+   * laid out as docs/protocol.md says. GODWIT_NOT_YET, in a function exported as inline only:
+   * return GODWIT_AGAIN. In such a function what would take long fails with would_block. */
   int32_t (*answer_about_objects)(const struct godwit_here_v1* here, const void* request,
                                   size_t size);
+
+  /* The bytes of an object, 16-byte aligned; they stay as they are until the entry returns. `type`
+   * is its type string, or null for any. An object of this node that is in memory is where it is;
+   * any other is brought here, which [blocks]. Errors: not_found, permission, stale, type_mismatch,
+   * node_lost, unreachable, would_block, deadline, resource_exhausted (too many for one call). */
+  int32_t (*resolve_object)(const struct godwit_here_v1* here, const void* handle, const char* type,
+                            size_t type_size, godwit_bytes* bytes);
+  /* Makes an object of this node, which copies the parts, and writes its handle, of 64 bytes.
+   * Errors: resource_exhausted (the node's object_budget_mb), and would_block in a function
+   * exported as inline, if there is no memory at hand. */
+  int32_t (*put_object)(const struct godwit_here_v1* here, const godwit_put_v1* request,
+                        void* handle);
 } godwit_here_v1;
 
+/* `args` is the argument blob (docs/types.md). Of a call whose arguments are objects in part,
+ * descriptors lead out of it, modulo 2^64, to where those lie: the node has checked all of them
+ * then, and `args_size` is SIZE_MAX. */
 typedef int32_t (*godwit_entry)(const godwit_here_v1* here, const void* args, size_t args_size,
                                 godwit_reply* reply);
 

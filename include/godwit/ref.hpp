@@ -19,10 +19,12 @@
 // is gone), resource_exhausted (the home's object_budget_mb), deadline.
 #pragma once
 
+#include <bit>
 #include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -34,12 +36,15 @@
 #include <utility>
 #include <vector>
 
+#include "godwit/call_handle.hpp"
 #include "godwit/detail/object_codec.hpp"
 #include "godwit/detail/object_door.hpp"
 #include "godwit/error.hpp"
 #include "godwit/fleet.hpp"
 #include "godwit/handle.hpp"
 #include "godwit/lifetime.hpp"
+#include "godwit/mobile/ref.hpp"
+#include "godwit/outcome.hpp"
 
 namespace godwit {
 
@@ -108,8 +113,13 @@ class Ref {
   }
 
   [[nodiscard]] const Handle& handle() const noexcept { return state_->handle; }
-  // The id of the node that answers for the object.
+  // The id of the node that answers for the object, and that node.
   [[nodiscard]] std::uint64_t home() const noexcept { return handle().home; }
+  [[nodiscard]] NodeHandle node() const { return {door().caller(), home()}; }
+  // As functions take it that resolve it themselves, and as it stands in structs.
+  operator HandleOf<T>() const noexcept {  // NOLINT(google-explicit-constructor): the same thing
+    return std::bit_cast<HandleOf<T>>(handle());
+  }
 
   // --- The value ---
   // Resolves it, once for all copies of this Ref and whatever threads they are used by.
@@ -223,6 +233,10 @@ class Ref {
 
   friend bool operator==(const Ref& a, const Ref& b) { return a.handle() == b.handle(); }
 
+  [[nodiscard]] static Result<Ref> from(const Fleet& fleet, const HandleOf<T>& handle) {
+    return from(fleet, std::bit_cast<Handle>(handle));
+  }
+
   // For the library.
   [[nodiscard]] static Result<Ref> from(const detail::ObjectDoor& door, const Handle& handle) {
     if (handle.type != Codec::type_hash()) {
@@ -233,6 +247,20 @@ class Ref {
     return Ref(door, handle);
   }
   [[nodiscard]] const detail::ObjectDoor& door() const noexcept { return state_->door; }
+  // The result of a call that ended well.
+  [[nodiscard]] static Outcome<Ref> of_result(const detail::CallHandle& call, detail::Blob result) {
+    const auto refuse = [](ErrorCode code, std::string why) {
+      return tl::unexpected(Failure{Ending::rejected, code, true, std::move(why)});
+    };
+    Handle handle;
+    if (result.size() < sizeof handle) {
+      return refuse(ErrorCode::bad_format, "the result is too short for a handle");
+    }
+    std::memcpy(&handle, result.data(), sizeof handle);
+    auto ref = from(detail::ObjectDoor(call.objects()), handle);
+    if (!ref) return refuse(ref.error().code, std::move(ref.error().message));
+    return *std::move(ref);
+  }
 
  private:
   struct State {
@@ -263,6 +291,16 @@ class Ref {
 
   std::shared_ptr<State> state_;
 };
+
+// In signatures a Ref is a handle; calls pass it as such.
+template <class T>
+struct TypeOf<Ref<T>> : TypeOf<HandleOf<T>> {};
+namespace detail {
+template <class T>
+struct PassedAs<Ref<T>> {
+  using type = const HandleOf<T>&;
+};
+}  // namespace detail
 
 // The Ref that a value of type V is put as: a vector or span of plain elements as an array.
 template <class V>

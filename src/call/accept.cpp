@@ -38,14 +38,15 @@ void Engine::on_call(LinkState& link, fabric::Message& message) {
       ++stats_.protocol_errors;
       return reject(parsed.error().code, parsed.error().message);
     }
-    named = *parsed;
+    named = *std::move(parsed);
   }
   code::FunctionSlot* slot = header.subject != 0 ? store_->find(header.subject) : nullptr;
   if (slot == nullptr && named.code) {
     if (auto found = store_->function(named.code->bundle, named.code->function)) slot = *found;
   }
   const Bytes arguments = body.subspan(header.extension_size);
-  if (slot != nullptr && slot->is_inline() && aligned(arguments) && !named.change) [[likely]] {
+  if (slot != nullptr && slot->is_inline() && aligned(arguments) && !named.change &&
+      named.objects.empty()) [[likely]] {
     run_inline(link, header, *slot, arguments, named.travel);
     return;
   }
@@ -80,6 +81,8 @@ void Engine::accept_slowly(LinkState& link, fabric::Message& message,
     call.awaits_change = true;
     call.change = *named.change;
   }
+  call.objects = named.objects;
+  call.awaits_objects = !call.objects.empty();
   if (slot != nullptr) {
     begin(call, *slot);
     return;
@@ -144,6 +147,7 @@ void Engine::begin(IncomingCall& call, code::FunctionSlot& slot) {
     return;
   }
   if (call.awaits_change && !has_changed(call, slot)) return;
+  if (call.awaits_objects && !has_objects(call, slot)) return;
   call.state = IncomingCall::State::running;
   call.bundle = slot.residence->bundle;
   call.bundle_id = call.bundle.id();
@@ -162,7 +166,7 @@ void Engine::begin(IncomingCall& call, code::FunctionSlot& slot) {
   call.finished.owner = &call;
   if (slot.is_inline()) {
     const std::uint64_t before = cycles();
-    call.status = call.entry(&call.context.table, call.arguments.data(), call.arguments.size(),
+    call.status = call.entry(&call.context.table, call.arguments.data(), call.arguments_reach(),
                              &call.reply.reply);
     note_overrun(slot, cycles() - before);
     finished(call);

@@ -61,6 +61,16 @@ void CallHandle::begin_when(const godwit_change& change) {
                    .value_at = change.value_at};
 }
 
+static_assert(CallHandle::kMaxObjects == wire::kMaxObjectArguments);
+
+void CallHandle::lend_object(std::uint32_t parameter, const Handle& handle) {
+  wire::ObjectExtension object;
+  object.parameter = parameter;
+  object.handle = handle;
+  call_->rare().objects.push_back(object);
+  call_->has_objects = true;
+}
+
 void CallHandle::start(std::uint64_t node, call::FunctionRef& function, std::span<const Blob> parts,
                        std::chrono::nanoseconds time_left) {
   if (parts.size() > call::OutgoingCall::kMaxParts) {
@@ -162,6 +172,10 @@ Failure CallHandle::failure() const {
   }
   return {call_->outcome.ending, call_->outcome.reason, call_->outcome.may_have_started,
           std::string(text_of(call_->result))};
+}
+
+ref::ObjectAccess& CallHandle::objects() const noexcept {
+  return *caller_of(*call_).objects();
 }
 
 // --- FunctionCode -----------------------------------------------------------------------------

@@ -269,6 +269,12 @@ class Engine final : public code::StoreEvents, private CodeSearchHost {
   void arm_watch_timer();
   void watch_tick();
 
+  // object_arguments.cpp
+  [[nodiscard]] bool has_objects(IncomingCall& call, const code::FunctionSlot& slot);
+  void find_elsewhere(IncomingCall& call, const code::FunctionSlot& slot);
+  static void find_on_executor(Executor::Job& job);
+  static void deliver_found(Engine& engine, Posted& posted);
+
   // waiting.cpp
   void hold_back(IncomingCall& call);
   void wake(std::uint64_t waiter);

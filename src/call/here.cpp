@@ -298,7 +298,9 @@ void CallContext::prepare(Engine& owner, const code::Bundle& code, Time until, D
              &verbs::check_function,
              &call_when,
              &verbs::own_code,
-             &verbs::answer_about_objects};
+             &verbs::answer_about_objects,
+             &verbs::resolve_object,
+             &verbs::put_object};
     engine = &owner;
   }
   table.hops_left = limits.hops_left;

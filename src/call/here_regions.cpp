@@ -63,8 +63,9 @@ std::int32_t region(const godwit_here_v1* here, std::uint64_t id, const char* ty
     context.written_region = id;
   }
   if (!context.pins.add(*std::move(pin))) {
-    return failed(ErrorCode::resource_exhausted,
-                  fmt::format("this function has views of {} regions, the limit", Pins::kMax));
+    return failed(
+        ErrorCode::resource_exhausted,
+        fmt::format("this function has views of {} regions and objects, the limit", Pins::kMax));
   }
   return 0;
 }

@@ -27,6 +27,10 @@ void IncomingPool::release(IncomingCall& call) {
   call.waits_long = false;
   call.awaits_change = false;
   call.watched_at = 0;
+  call.objects.clear();
+  call.found.clear();
+  call.not_found.reset();
+  call.awaits_objects = false;
   call.waiter = 0;
   call.arguments = {};
   call.bundle = {};

@@ -1,16 +1,18 @@
 // A call this node was asked to make and has not finished at once: parked until its code is here,
-// watching until an element changes, waiting to run again, queued or running on the executor, or
-// travelling on from here.
+// watching until an element changes, resolving the objects among its arguments, waiting to run
+// again, queued or running on the executor, or travelling on from here.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/list.hpp"
 #include "call/context.hpp"
 #include "call/executor.hpp"
+#include "call/objects.hpp"
 #include "call/posted.hpp"
 #include "code/store/store.hpp"
 
@@ -26,7 +28,7 @@ struct IncomingCall : Executor::Job,
                       ListHook<IncomingTag>,
                       ListHook<ParkedTag>,
                       ListHook<RunningTag> {
-  enum class State : std::uint8_t { parked, watching, waiting, running, travelling };
+  enum class State : std::uint8_t { parked, watching, resolving, waiting, running, travelling };
 
   State state = State::parked;
   LinkState* link = nullptr;  // null once the link is down: nobody waits for the answer
@@ -49,8 +51,19 @@ struct IncomingCall : Executor::Job,
   bool awaits_change = false;
   wire::ChangeExtension change;
   std::size_t watched_at = 0;
+  // What stands for some of its arguments, and once it is here, where it lies: in the same order
+  // (object_arguments.cpp).
+  std::vector<wire::ObjectExtension> objects;
+  std::vector<Objects::Found> found;
+  std::optional<Error> not_found;  // why one of them cannot be had
+  bool awaits_objects = false;
   // While it waits to run again (waiting.cpp): what it is known by.
   std::uint64_t waiter = 0;
+
+  // What the entry is told: with objects among the arguments, all memory.
+  [[nodiscard]] std::size_t arguments_reach() const noexcept {
+    return objects.empty() ? arguments.size() : SIZE_MAX;
+  }
 
   code::Bundle bundle;  // kept while running: its residence may go
   code::LibraryUse* library = nullptr;

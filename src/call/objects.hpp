@@ -1,11 +1,16 @@
-// Objects as the verbs of mobile code need them. Implemented by ref/.
+// Objects as calls and the verbs of mobile code need them. Implemented by ref/.
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
 
 #include "base/bytes.hpp"
 #include "base/ids.hpp"
+#include "base/scheduler.hpp"
 #include "godwit/error.hpp"
+#include "godwit/handle.hpp"
 
 namespace godwit::call {
 
@@ -19,6 +24,19 @@ class Objects {
     bool may_wait = false;     // the function may take its time
     std::uint64_t waiter = 0;  // not 0: Engine::run_again() with it makes the call run again
   };
+  // One version of an object, readable here: 16-byte aligned, unchanged until `keeps` is gone.
+  struct Found {
+    Bytes bytes;
+    std::shared_ptr<const void> keeps;
+  };
+  struct ObjectToPut {
+    std::uint64_t type = 0;      // the hash of its type's string
+    std::uint32_t lifetime = 0;  // GODWIT_LIVES_...
+    std::uint32_t readers = 0;
+    Duration lease{};
+    std::span<const Bytes> parts{};  // one after another
+    bool may_wait = false;
+  };
 
   virtual ~Objects() = default;
   // Answers a wire::ObjectRequest about objects that this process is the home of: the reply becomes
@@ -28,6 +46,14 @@ class Objects {
                                             ReplyBuffer& reply) = 0;
   // Nobody is interested any more.
   virtual void stop_waiting(std::uint64_t waiter) = 0;
+
+  // Does not wait. Nothing: it is not in this process's memory, and find() may have it. Errors: it
+  // is this process's, and cannot be had (not_found, permission, stale).
+  [[nodiscard]] virtual Result<std::optional<Found>> find_at_once(const Handle& handle) = 0;
+  // Of any home; waits for it. Errors: those of resolving a Ref (godwit/ref.hpp).
+  [[nodiscard]] virtual Result<Found> find(const Handle& handle, Duration at_most) = 0;
+  // A new object of this process's own. Errors: resource_exhausted, would_block.
+  [[nodiscard]] virtual Result<Handle> put(const ObjectToPut& object) = 0;
 };
 
 }  // namespace godwit::call

@@ -101,6 +101,7 @@ void OutgoingPool::recycle(OutgoingCall& call) noexcept {
     OutgoingCall::Rare& rare = call.rare();
     rare.spilled_arguments.reset();
     rare.large_result.reset();
+    rare.objects.clear();
     rare.counted.reset();
     rare.done.store(0, std::memory_order_relaxed);
     rare.retry_until = {};
@@ -116,6 +117,7 @@ void OutgoingPool::recycle(OutgoingCall& call) noexcept {
   call.borrowed = false;
   call.has_travel = false;
   call.has_change = false;
+  call.has_objects = false;
   call.is_hop = false;
   call.lent = false;
   call.has_rare = false;

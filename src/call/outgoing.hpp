@@ -68,9 +68,10 @@ struct alignas(64) OutgoingCall : DeadlineHook, ListHook<OutgoingTag> {
 
   // --- The request, flags ---
   bool has_travel = false;
-  bool has_change = false;  // begins when `change` says
-  bool is_hop = false;      // moves a travelling call on; ends when the receiver has taken it over
-  bool lent = false;        // some part is the caller's memory, not ours
+  bool has_change = false;   // begins when `change` says
+  bool has_objects = false;  // Rare::objects stand for some of its arguments
+  bool is_hop = false;       // moves a travelling call on; ends when the receiver has taken it over
+  bool lent = false;         // some part is the caller's memory, not ours
   bool has_rare = false;
   std::atomic<bool> cancelling{false};  // the caller's wish, also before the engine has the call
 
@@ -91,6 +92,7 @@ struct alignas(64) OutgoingCall : DeadlineHook, ListHook<OutgoingTag> {
   struct Rare {
     Buffer spilled_arguments;
     Buffer large_result;
+    std::vector<wire::ObjectExtension> objects;
     std::shared_ptr<CallCount> counted;  // null once on_end was called
     std::atomic<std::uint32_t> done{0};  // for on_end to publish, instead of the waiter
     Time retry_until;

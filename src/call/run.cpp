@@ -160,7 +160,7 @@ void Engine::run_on_executor(Executor::Job& job) {
     return;
   }
   call.began_ns.store(now.ns, std::memory_order_relaxed);
-  call.status = call.entry(&call.context.table, call.arguments.data(), call.arguments.size(),
+  call.status = call.entry(&call.context.table, call.arguments.data(), call.arguments_reach(),
                            &call.reply.reply);
   engine.post(call.finished);
 }
@@ -177,6 +177,7 @@ void Engine::finished(IncomingCall& call) {
   call.context.finish();
   store_->leave(*call.library);
   call.library = nullptr;
+  if (call.status != GODWIT_AGAIN) call.found.clear();
   if (call.skipped) {
     const bool late = call.deadline < scheduler_.now();
     answer(call,

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
+#include <tuple>
 #include <utility>
 
 #include "base/fail.hpp"
+#include "godwit/codec.hpp"
 
 namespace godwit::call::sim {
 namespace {
@@ -57,17 +60,32 @@ std::int32_t run_throws(const godwit_here_v1*, const void* args, std::size_t siz
   return GODWIT_APP_ERROR;
 }
 
+std::int32_t run_sum(const godwit_here_v1*, const void* args, std::size_t size,
+                     godwit_reply* reply) {
+  std::tuple<std::span<const std::uint64_t>, std::span<const std::uint64_t>> values;
+  DecodeError error;
+  if (!decode({static_cast<const std::byte*>(args), size}, values, error)) return GODWIT_BAD_ARGS;
+  std::uint64_t total = 0;
+  for (const std::uint64_t value : std::get<0>(values)) total += value;
+  for (const std::uint64_t value : std::get<1>(values)) total += value;
+  std::memcpy(reply->data, &total, sizeof total);
+  reply->size = sizeof total;
+  return GODWIT_OK;
+}
+
 struct Export {
   const char* name;
   godwit_entry entry;
   std::uint32_t flags;
+  const char* signature = "(u64, u64) -> u64";
 };
-constexpr Export kExports[kSimFunctions] = {
+constexpr Export kExports[kSimFunctions + 1] = {
     {"echo", &run_echo, GODWIT_EXPORT_INLINE},
     {"work", &run_echo, 0},
     {"idempotent_work", &run_echo, GODWIT_EXPORT_IDEMPOTENT},
     {"travel", &run_travel, 0},
     {"throws", &run_throws, 0},
+    {"sum", &run_sum, 0, "(span<u64>, span<u64>) -> u64"},
 };
 
 class SimLibrary final : public code::Library {
@@ -91,7 +109,7 @@ class SimLoader final : public code::Loader {
 code::Bundle make_bundle(std::size_t index) {
   code::BundleBuilder builder("sim" + std::to_string(index));
   for (const Export& known : kExports) {
-    builder.function({known.name, "(u64, u64) -> u64", known.name, known.flags});
+    builder.function({known.name, known.signature, known.name, known.flags});
   }
   code::SliceInfo slice;
   slice.kind = code::SliceKind::native;

@@ -32,8 +32,17 @@ struct Arguments {
   return key * 31 + 7;
 }
 
-// Functions of each bundle, by index. `work` is neither inline nor idempotent.
-enum SimFunction : std::uint32_t { echo, work, idempotent_work, travel, throws, kSimFunctions };
+// Functions of each bundle, by index. `work` is neither inline nor idempotent. `sum` adds up two
+// spans of u64, the others take Arguments.
+enum SimFunction : std::uint32_t {
+  echo,
+  work,
+  idempotent_work,
+  travel,
+  throws,
+  kSimFunctions,
+  sum = kSimFunctions
+};
 
 // What ran, by key and hop; across crashes, since a model forgets nothing.
 using Executions = std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t>;

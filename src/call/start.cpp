@@ -112,14 +112,15 @@ void Engine::send_call(LinkState& link, OutgoingCall& call) {
   call.sent_by_token = token != 0;
   call.link = &link;
   ++link.outgoing_count;
-  if (token != 0 && !call.has_travel && !call.has_change) [[likely]] {
+  if (token != 0 && !call.has_travel && !call.has_change && !call.has_objects) [[likely]] {
     send_parts(link, call, header, {call.parts.data(), call.part_count}, {});
   } else {
     send_named(link, call, header);
   }
 }
 
-// With the extensions that name the function, or say how the call travels or when it begins.
+// With the extensions that name the function, or say how the call travels, when it begins, or what
+// stands for its arguments.
 void Engine::send_named(LinkState& link, OutgoingCall& call, wire::Header header) {
   wire::ExtensionWriter extension;
   if (!call.sent_by_token) {
@@ -130,6 +131,9 @@ void Engine::send_named(LinkState& link, OutgoingCall& call, wire::Header header
   }
   if (call.has_travel) extension.add(call.travel);
   if (call.has_change) extension.add(call.change);
+  if (call.has_objects) {
+    for (const wire::ObjectExtension& object : call.rare().objects) extension.add(object);
+  }
   header.extension_size = static_cast<std::uint16_t>(extension.view().size());
 
   std::array<Bytes, OutgoingCall::kMaxParts + 1> parts{extension.view()};

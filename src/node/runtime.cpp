@@ -152,7 +152,7 @@ Status Runtime::wait_until_joined(std::chrono::nanoseconds at_most) {
 
 void Runtime::stop() {
   if (std::exchange(stopped_, true) || reactor_ == nullptr || engine_ == nullptr) return;
-  object_access_.reset();
+  if (object_access_ != nullptr) object_access_->close();
   run_as_owner([this] {
     if (!addresses_.empty()) directory_->leave();
     directory_->gossip().push_now();  // a client may have written names a moment ago
@@ -161,6 +161,7 @@ void Runtime::stop() {
     segments_.reset();
     engine_->shut_down();
   });
+  if (object_service_ != nullptr) object_service_->close();
   // Links close after what was sent; a peer that does not take it within a moment is left.
   const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(300);
   while (std::chrono::steady_clock::now() < until) {
@@ -178,6 +179,7 @@ void Runtime::stop() {
 #endif
   directory_.reset();
   engine_.reset();
+  object_access_.reset();  // calls that were left had views of its
   object_service_.reset();
   object_store_.reset();
   regions_.reset();

@@ -87,7 +87,7 @@ class Runtime final : private call::Dialer, private call::EngineObserver, privat
   // The owning thread's.
   [[nodiscard]] fleet::EmbeddedDirectory& directory() { return *directory_; }
   [[nodiscard]] region::RegionService& region_service() { return *region_service_; }
-  [[nodiscard]] ref::SegmentExchange& segments() { return *segments_; }
+  [[nodiscard]] ref::SegmentExchange* segments() { return segments_.get(); }  // null: stopping
   // Any thread.
   [[nodiscard]] region::RegionTable& regions() { return *regions_; }
   [[nodiscard]] ref::ObjectAccess& objects() { return *object_access_; }

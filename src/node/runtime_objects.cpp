@@ -2,6 +2,7 @@
 // that come and go.
 #include <utility>
 
+#include "base/fail.hpp"
 #include "fabric/waiter.hpp"
 #include "node/runtime.hpp"
 
@@ -23,10 +24,15 @@ class AccessHost final : public ref::AccessHost {
     };
     Answer answer;
     runtime_.run_as_owner([&] {
-      runtime_.segments().map(key, at_most, [&answer](auto segment) {
+      const auto done = [&answer](auto segment) {
         answer.segment = std::move(segment);
         answer.waiter.complete();
-      });
+      };
+      if (ref::SegmentExchange* segments = runtime_.segments(); segments != nullptr) {
+        segments->map(key, at_most, done);
+      } else {
+        done(fail(ErrorCode::shutting_down, "this process is shutting down"));
+      }
     });
     runtime_.reactor().wait(answer.waiter, fabric::kNever);
     return std::move(answer.segment);
@@ -44,14 +50,15 @@ void Runtime::make_objects() {
         .home = options_.id, .arena = *options_.objects, .key = ref::HandleKey::random()};
     options.on_ready = [this](std::uint64_t waiter) { engine_->run_again(waiter); };
     object_store_ = std::make_unique<ref::ObjectStore>(*reactor_, std::move(options));
-    object_service_ =
-        std::make_unique<ref::ObjectService>(*object_store_, [this] { objects_used(); });
+    object_service_ = std::make_unique<ref::ObjectService>(
+        *object_store_, ref::Holder{options_.id, options_.epoch}, [this] { objects_used(); });
     engine_->set_objects(object_service_.get());
   }
   segments_ = std::make_unique<ref::SegmentExchange>(
       *engine_, *reactor_, object_store_ != nullptr ? &object_store_->arena() : nullptr);
   access_host_ = std::make_unique<AccessHost>(*this);
   object_access_ = std::make_unique<ref::ObjectAccess>(*access_host_, object_store_.get());
+  if (object_service_ != nullptr) object_service_->reach_others_by(*object_access_);
   caller_->set_objects(object_access_.get());
 }
 

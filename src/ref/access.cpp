@@ -73,6 +73,10 @@ ObjectAccess::ObjectAccess(AccessHost& host, ObjectStore* own)
       mappings_(std::make_unique<Mappings>(host)) {}
 
 ObjectAccess::~ObjectAccess() {
+  close();
+}
+
+void ObjectAccess::close() {
   holdings_->close();
 }
 

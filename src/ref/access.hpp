@@ -64,6 +64,8 @@ class ObjectAccess {
   // `own` is null in a process that is no home.
   ObjectAccess(AccessHost& host, ObjectStore* own);
   ~ObjectAccess();
+  // Tells homes of what was let go of; from here on nobody is told any more.
+  void close();
   ObjectAccess(const ObjectAccess&) = delete;
   ObjectAccess& operator=(const ObjectAccess&) = delete;
 
@@ -76,7 +78,9 @@ class ObjectAccess {
   [[nodiscard]] Result<Handle> update(const Handle& handle, std::span<const Bytes> parts);
   [[nodiscard]] Result<Handle> fulfil(const Handle& handle, std::span<const Bytes> parts);
 
-  [[nodiscard]] Result<std::shared_ptr<const View>> resolve(const Handle& handle);
+  // `at_most` of zero: the caller's default.
+  [[nodiscard]] Result<std::shared_ptr<const View>> resolve(const Handle& handle,
+                                                            std::chrono::nanoseconds at_most = {});
   [[nodiscard]] std::vector<Result<std::shared_ptr<const View>>> resolve_batch(
       std::span<const Handle> handles);
   // Waits until a promised object is there, or for `newer_than` other than 0 until there is a newer

@@ -37,22 +37,26 @@ Result<Holders::Admission> Holders::admit(Holder holder) {
   Known& known = place->second;
   known.holder = holder;
   known.life = admission.life = ++lives_;
-  times_.set(known, after(clock_.now(), options_.lease));
+  times_.set(known, silent_from(holder.node));
   return admission;
+}
+
+Time Holders::silent_from(NodeId node) const {
+  return node == options_.home ? kNever : after(clock_.now(), options_.lease);
 }
 
 bool Holders::renew(Holder holder) {
   const std::lock_guard lock(mutex_);
   const auto place = known_.find(holder.node);
   if (place == known_.end() || place->second.holder != holder) return false;
-  times_.set(place->second, after(clock_.now(), options_.lease));
+  times_.set(place->second, silent_from(holder.node));
   return true;
 }
 
 void Holders::lost(NodeId node) {
   const std::lock_guard lock(mutex_);
   const auto place = known_.find(node);
-  if (place == known_.end()) return;
+  if (place == known_.end() || node == options_.home) return;
   const Time end = after(clock_.now(), options_.lost_grace);
   if (end < place->second.at) times_.set(place->second, end);
 }

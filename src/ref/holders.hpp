@@ -21,6 +21,7 @@ namespace godwit::ref {
 class Holders {
  public:
   struct Options {
+    NodeId home;  // this very process, whose life does not end here
     Duration lease;
     Duration lost_grace;
     std::size_t max_holders;
@@ -48,6 +49,8 @@ class Holders {
   [[nodiscard]] std::size_t size() const;
 
  private:
+  [[nodiscard]] Time silent_from(NodeId node) const;
+
   struct Known : TimeHook {
     Holder holder;
     std::uint64_t life = 0;

@@ -79,7 +79,7 @@ void ObjectAccess::Holdings::renew() {
 }
 
 void ObjectAccess::Holdings::close() {
-  flush();
+  flush();  // does nothing the second time
   const std::lock_guard lock(mutex_);
   closed_ = true;
 }

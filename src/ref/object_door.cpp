@@ -102,6 +102,10 @@ std::uint64_t hash_of_type(std::string_view type) {
   return code::type_hash(type);
 }
 
+call::Caller& ObjectDoor::caller() const noexcept {
+  return access_->asking().caller;
+}
+
 Result<Handle> ObjectDoor::put(std::uint64_t home, const NewObjectTerms& terms,
                                ObjectParts parts) const {
   return access_->put({.home = NodeId{home}, .object = internal(terms), .parts = parts});

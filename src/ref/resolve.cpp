@@ -63,7 +63,7 @@ Error in_context(const Handle& handle, const Error& error) {
 
 }  // namespace
 
-ViewResult ObjectAccess::resolve(const Handle& handle) {
+ViewResult ObjectAccess::resolve(const Handle& handle, std::chrono::nanoseconds at_most) {
   const NodeId home{handle.home};
   if (own_ != nullptr && home == host_.caller().engine().options().self) {
     const Holder self{home, host_.epoch()};
@@ -76,9 +76,17 @@ ViewResult ObjectAccess::resolve(const Handle& handle) {
              std::make_shared<const OwnPin>(*own_, self, found.pin)});
   }
   const ObjectItem item{.handle = handle};
-  auto answered = ask_one(asking(), home, ObjectOp::locate, item, {}, kSmall);
+  auto answered = ask(asking(), {.home = home,
+                                 .op = ObjectOp::locate,
+                                 .items = {&item, 1},
+                                 .argument = kSmall,
+                                 .time_left = at_most});
   if (!answered) return tl::unexpected(in_context(handle, answered.error()));
-  return view_of(handle, std::move(answered->call), answered->answer);
+  GODWIT_TRY(const wire::ObjectAnswerView answer, wire::parse_object_answer(answered->bytes));
+  if (const Status good = check(answer); !good) {
+    return tl::unexpected(in_context(handle, good.error()));
+  }
+  return view_of(handle, std::move(answered->call), answer);
 }
 
 ViewResult ObjectAccess::await(const Handle& handle, std::uint64_t newer_than,

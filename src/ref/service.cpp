@@ -8,6 +8,7 @@
 #include "base/fail.hpp"
 #include "call/context.hpp"
 #include "ref/answers.hpp"
+#include "ref/pin_keeper.hpp"
 
 namespace godwit::ref {
 namespace {
@@ -60,24 +61,6 @@ std::uint64_t data_bytes(ObjectOp op, const ObjectItem& item) {
     default: return 0;
   }
 }
-
-// Lets go of a pin that was taken for an answer, once that has been sent.
-class PinKeeper {
- public:
-  PinKeeper(ObjectStore& store, Holder holder, std::uint64_t pin) noexcept
-      : store_(&store), holder_(holder), pin_(pin) {}
-  PinKeeper(PinKeeper&& other) noexcept
-      : store_(other.store_), holder_(other.holder_), pin_(std::exchange(other.pin_, 0)) {}
-  PinKeeper& operator=(PinKeeper&&) = delete;
-  ~PinKeeper() {
-    if (pin_ != 0) store_->release(holder_, pin_);
-  }
-
- private:
-  ObjectStore* store_;
-  Holder holder_;
-  std::uint64_t pin_;
-};
 
 }  // namespace
 

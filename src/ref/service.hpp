@@ -1,8 +1,12 @@
-// A node's side of the messages about objects: what peers ask for is done to the node's store.
+// A node's side of objects: what peers ask for is done to the node's store, and what functions and
+// arguments refer to is found for them.
 #pragma once
 
+#include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <utility>
 
 #include "base/bytes.hpp"
@@ -13,6 +17,7 @@
 namespace godwit::ref {
 
 class Answers;
+class ObjectAccess;
 
 // Any thread. The store outlives it.
 class ObjectService final : public call::Objects {
@@ -23,12 +28,21 @@ class ObjectService final : public call::Objects {
   static constexpr std::size_t kMaxAtOnce = std::size_t{64} << 10;
   static constexpr std::size_t kMaxListed = 4096;
 
-  // `on_use` is called after each request, by any thread: times may have changed.
-  ObjectService(ObjectStore& store, std::function<void()> on_use)
-      : store_(store), on_use_(std::move(on_use)) {}
+  // `self` is this process, as a holder of its own objects. `on_use` is called after each request,
+  // by any thread: times may have changed.
+  ObjectService(ObjectStore& store, Holder self, std::function<void()> on_use)
+      : store_(store), self_(self), on_use_(std::move(on_use)) {}
+
+  // How objects of other homes are reached. Before anything runs.
+  void reach_others_by(ObjectAccess& access) { access_ = &access; }
+  // From here on find() refuses; returns when nobody is inside. What those wait for has been ended.
+  void close();
 
   Result<bool> answer(const Asker& asker, Bytes request, call::ReplyBuffer& reply) override;
   void stop_waiting(std::uint64_t waiter) override { store_.stop_waiting(waiter); }
+  Result<std::optional<Found>> find_at_once(const Handle& handle) override;
+  Result<Found> find(const Handle& handle, Duration at_most) override;
+  Result<Handle> put(const ObjectToPut& object) override;
 
  private:
   struct Request;
@@ -44,8 +58,16 @@ class ObjectService final : public call::Objects {
   [[nodiscard]] Status do_promise(const Request& request, const wire::ObjectItem& item, Bytes data,
                                   Answers& answers);
   void list(const Request& request, Answers& answers);
+  [[nodiscard]] bool is_own(const Handle& handle) const noexcept;
+  [[nodiscard]] Result<Found> locate(const Handle& handle, Arena::Wait wait);
 
   ObjectStore& store_;
+  const Holder self_;
+  ObjectAccess* access_ = nullptr;
+  std::mutex mutex_;
+  std::condition_variable left_;
+  std::size_t inside_ = 0;  // threads in find()
+  bool closed_ = false;
   const std::function<void()> on_use_;
 };
 

@@ -32,7 +32,8 @@ StoreState::StoreState(const Clock& clock_of_all, ObjectStore::Options wanted)
     : clock(clock_of_all),
       options(std::move(wanted)),
       arena(options.arena),
-      holders(clock, {.lease = options.holder_lease,
+      holders(clock, {.home = options.home,
+                      .lease = options.holder_lease,
                       .lost_grace = options.lost_grace,
                       .max_holders = options.max_holders}) {
   for (unsigned i = 0; i < kShards; ++i) shards.emplace_back(i);

@@ -44,6 +44,14 @@ Result<CallExtensions> parse_call_extensions(Bytes extension) {
       found.change = read_block<ChangeExtension>(block);
       if (!found.change)
         return fail(ErrorCode::protocol_violation, "change extension is too short");
+    } else if (type == static_cast<std::uint16_t>(ExtensionType::object)) {
+      const auto object = read_block<ObjectExtension>(block);
+      if (!object) return fail(ErrorCode::protocol_violation, "object extension is too short");
+      if (found.objects.size() == kMaxObjectArguments) {
+        return fail(ErrorCode::protocol_violation, "more than {} objects for one call",
+                    kMaxObjectArguments);
+      }
+      found.objects.push_back(*object);
     }
     extension = extension.subspan(size);
   }

@@ -5,10 +5,12 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "base/bytes.hpp"
 #include "base/ids.hpp"
 #include "godwit/error.hpp"
+#include "godwit/handle.hpp"
 #include "godwit/outcome.hpp"
 #include "wire/header.hpp"
 
@@ -48,7 +50,7 @@ struct OutcomeWord {
 // A sequence of blocks, each {u16 type, u16 size, ...}, size counting itself and a multiple of 16,
 // so that the arguments behind them stay aligned. A reader skips blocks of a type it does not know.
 
-enum class ExtensionType : std::uint16_t { code = 1, travel = 2, change = 3 };
+enum class ExtensionType : std::uint16_t { code = 1, travel = 2, change = 3, object = 4 };
 
 // Names a function in full. Needed until the caller has learnt its token.
 struct CodeExtension {
@@ -99,10 +101,22 @@ struct ChangeExtension {
 };
 static_assert(sizeof(ChangeExtension) == 48);
 
+// The bytes of an object stand for an argument, whose descriptor in the blob leads nowhere.
+struct ObjectExtension {
+  std::uint16_t type = static_cast<std::uint16_t>(ExtensionType::object);
+  std::uint16_t size = sizeof(ObjectExtension);
+  std::uint32_t parameter = 0;  // counted from 0
+  std::uint64_t reserved[3] = {};
+  Handle handle;
+};
+static_assert(sizeof(ObjectExtension) == 96 && std::is_trivially_copyable_v<ObjectExtension>);
+constexpr std::size_t kMaxObjectArguments = 16;
+
 struct CallExtensions {
   std::optional<CodeExtension> code;
   std::optional<TravelExtension> travel;
   std::optional<ChangeExtension> change;
+  std::vector<ObjectExtension> objects;  // at most kMaxObjectArguments
 };
 [[nodiscard]] Result<CallExtensions> parse_call_extensions(Bytes extension);
 
@@ -112,6 +126,8 @@ class ExtensionWriter {
   void add(const CodeExtension& block) noexcept { append(bytes_of_value(block)); }
   void add(const TravelExtension& block) noexcept { append(bytes_of_value(block)); }
   void add(const ChangeExtension& block) noexcept { append(bytes_of_value(block)); }
+  // At most kMaxObjectArguments.
+  void add(const ObjectExtension& block) noexcept { append(bytes_of_value(block)); }
   [[nodiscard]] Bytes view() const noexcept { return {storage_.data(), size_}; }
 
  private:
@@ -119,7 +135,8 @@ class ExtensionWriter {
     std::memcpy(storage_.data() + size_, block.data(), block.size());
     size_ += block.size();
   }
-  std::array<std::byte, sizeof(CodeExtension) + sizeof(TravelExtension) + sizeof(ChangeExtension)>
+  std::array<std::byte, sizeof(CodeExtension) + sizeof(TravelExtension) + sizeof(ChangeExtension) +
+                            kMaxObjectArguments * sizeof(ObjectExtension)>
       storage_;
   std::size_t size_ = 0;
 };

@@ -129,6 +129,25 @@ TEST(CallExtensions, AChangeToWaitForIsReadBack) {
   EXPECT_EQ(read->change->value_at, 16U);
 }
 
+TEST(CallExtensions, ObjectsForArgumentsAreReadBackUpToALimit) {
+  ExtensionWriter writer;
+  for (std::size_t i = 0; i < kMaxObjectArguments; ++i) {
+    ObjectExtension object;
+    object.parameter = static_cast<std::uint32_t>(i);
+    object.handle.version = 100 + i;
+    writer.add(object);
+  }
+  const auto read = parse_call_extensions(writer.view());
+  ASSERT_TRUE(read) << read.error().message;
+  ASSERT_EQ(read->objects.size(), kMaxObjectArguments);
+  EXPECT_EQ(read->objects.back().parameter, 15U);
+  EXPECT_EQ(read->objects.back().handle.version, 115U);
+  std::vector<std::byte> more(writer.view().begin(), writer.view().end());
+  const Bytes one = writer.view().first(sizeof(ObjectExtension));
+  more.insert(more.end(), one.begin(), one.end());
+  EXPECT_FALSE(parse_call_extensions(more));
+}
+
 TEST(CallExtensions, LyingLengthsAreRefused) {
   for (const int size : {0, 8, 15, 24, 64, 65535}) {
     const std::array<std::uint16_t, 16> block{1, static_cast<std::uint16_t>(size)};  // 32 bytes

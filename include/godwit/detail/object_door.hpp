@@ -16,6 +16,9 @@
 #include "godwit/handle.hpp"
 #include "godwit/lifetime.hpp"
 
+namespace godwit::call {
+class Caller;
+}
 namespace godwit::ref {
 class ObjectAccess;
 }
@@ -84,6 +87,9 @@ struct NewObjectTerms {
 class GODWIT_API ObjectDoor {
  public:
   explicit ObjectDoor(ref::ObjectAccess& access) noexcept : access_(&access) {}
+
+  // Who calls on behalf of this process.
+  [[nodiscard]] call::Caller& caller() const noexcept;
 
   [[nodiscard]] Result<Handle> put(std::uint64_t home, const NewObjectTerms& terms,
                                    ObjectParts parts) const;

@@ -12,6 +12,7 @@
 
 #include "godwit/call_handle.hpp"
 #include "godwit/codec.hpp"
+#include "godwit/detail/ref_traits.hpp"
 #include "godwit/outcome.hpp"
 
 namespace godwit {
@@ -67,6 +68,8 @@ Outcome<R> outcome_of(CallHandle call) {
   if (result == nullptr) return tl::unexpected(call.failure());
   if constexpr (std::is_void_v<R>) {
     return {};
+  } else if constexpr (kIsRef<R>) {
+    return R::of_result(call, *result);
   } else {
     static_assert(!std::is_same_v<R, std::string_view>,
                   "godwit: ask for std::string: the bytes of a result go with the future");

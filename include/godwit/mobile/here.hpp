@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "godwit/mobile/call.hpp"
+#include "godwit/mobile/ref.hpp"
 #include "godwit/mobile/region.hpp"
 #include "godwit/mobile_abi.h"
 
@@ -236,6 +237,52 @@ class Here {
   }
 #endif
 
+  // The object that a handle names: the elements of a T[], or a pointer to a plain T. It stays as
+  // it is until this call ends. An object of this node that is in memory is where it is; any other
+  // is brought here, which [blocks]. Returns 0 or a godwit::ErrorCode: not_found (evicted, or its
+  // lifetime is over), stale (that version is gone), type_mismatch, permission, node_lost (its home
+  // is gone), would_block.
+  template <class T>
+  [[nodiscard]] std::int32_t try_resolve(const HandleOf<T[]>& handle,
+                                         std::span<const T>& elements) const noexcept {
+    return detail::resolve_into(table_, handle, elements);
+  }
+  template <class T>
+  [[nodiscard]] std::int32_t try_resolve(const HandleOf<T>& handle,
+                                         const T*& value) const noexcept {
+    return detail::resolve_into(table_, handle, value);
+  }
+  // Makes an object of this node out of a plain value, or out of plain elements (a span, a vector).
+  // Returns 0 or a godwit::ErrorCode: resource_exhausted, would_block (in a function exported with
+  // inline_, if the node has no memory at hand).
+  template <class V>
+  [[nodiscard]] std::int32_t try_put(const V& value, const ObjectTerms& terms,
+                                     HandleOf<detail::StoredBy<V>>& handle) const noexcept {
+    return detail::put_bytes(table_, value, terms, handle);
+  }
+#ifdef __cpp_exceptions
+  // The same; throw CallFailed.
+  template <class T>
+  [[nodiscard]] std::span<const T> resolve(const HandleOf<T[]>& handle) const {
+    std::span<const T> elements;
+    check_object(try_resolve(handle, elements));
+    return elements;
+  }
+  template <class T>
+  [[nodiscard]] const T& resolve(const HandleOf<T>& handle) const {
+    const T* value = nullptr;
+    check_object(try_resolve(handle, value));
+    return *value;
+  }
+  template <class V>
+  [[nodiscard]] HandleOf<detail::StoredBy<V>> put(const V& value,
+                                                  const ObjectTerms& terms = {}) const {
+    HandleOf<detail::StoredBy<V>> handle;
+    check_object(try_put(value, terms, handle));
+    return handle;
+  }
+#endif
+
   // For godwit's own functions: answers the process that called about objects of this node, as
   // docs/protocol.md says; returns what the function has to return.
   [[nodiscard]] LeftToNode<std::span<const std::byte>> answer_about_objects(
@@ -269,6 +316,13 @@ class Here {
     return table_->size >= offsetof(godwit_here_v1, check_function) + sizeof table_->check_function;
   }
 #ifdef __cpp_exceptions
+  void check_object(std::int32_t error) const {
+    if (error == 0) return;
+    std::string_view why = last_error();
+    if (!detail::knows_handles(table_)) why = "this node is older than references in calls";
+    if (error == detail::kBadFormat) why = "the object's bytes are not of its type";
+    throw CallFailed(GODWIT_ENDED_APP_ERROR, static_cast<std::uint32_t>(error), false, why);
+  }
   template <class T, class NameOrId>
   [[nodiscard]] godwit_region_v1 region_with(const NameOrId& which, std::uint32_t rights) const {
     godwit_region_v1 region{};

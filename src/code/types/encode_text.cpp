@@ -8,6 +8,7 @@
 #include "code/types/argument_file.hpp"
 #include "code/types/literal.hpp"
 #include "code/types/text.hpp"
+#include "godwit/handle.hpp"
 #include "godwit/msgpack.hpp"
 
 namespace godwit::code {
@@ -101,7 +102,26 @@ Status check_list(const Type& type, const Literal& literal, std::uint64_t count)
   return expected(type, literal);
 }
 
+// The handle that stands there, which must be one of an object of the right type.
+Result<Handle> handle_literal(const Type& type, const Literal& literal) {
+  if (literal.kind != Literal::Kind::word && literal.kind != Literal::Kind::quoted) {
+    return expected(type, literal);
+  }
+  auto handle = Handle::parse(literal.text);
+  if (!handle) return fail(ErrorCode::invalid_argument, "{}", handle.error().message);
+  if (handle->type != type_hash(type.items[0].text())) {
+    return fail(ErrorCode::type_mismatch, "object {} is not of the type {}",
+                handle->object.short_hex(), type.items[0].text());
+  }
+  return *handle;
+}
+
 Status write_plain(const Type& type, const Literal& literal, std::byte* out) {
+  if (type.kind == TypeKind::ref) {
+    GODWIT_TRY(const Handle handle, handle_literal(type, literal));
+    std::memcpy(out, &handle, sizeof handle);
+    return {};
+  }
   if (type.is_scalar()) {
     return visit_scalar(type, literal, [&](auto value) { std::memcpy(out, &value, sizeof value); });
   }
@@ -153,6 +173,11 @@ class ValuePacker {
       case TypeKind::bytes: {
         GODWIT_TRY(const std::string bytes, bytes_literal(type, literal));
         out_.bin(bytes_of(bytes));
+        return {};
+      }
+      case TypeKind::ref: {
+        GODWIT_TRY(const Handle handle, handle_literal(type, literal));
+        out_.bin(bytes_of_value(handle));
         return {};
       }
       case TypeKind::opt:
@@ -244,10 +269,11 @@ Result<Blob> raw_elements(const Type& type, const std::string& word) {
 }
 
 Result<Blob> packed_value(const Type& type, const std::string& word) {
-  // A word for opt<str> or opt<bytes> stands for the text itself, as it does for str.
+  // A word for an opt of str, bytes or ref stands for the text itself, as it does for those.
   Literal literal{.text = word};
   const bool text = type.kind == TypeKind::opt &&
-                    (type.items[0].kind == TypeKind::str || type.items[0].kind == TypeKind::bytes);
+                    (type.items[0].kind == TypeKind::str || type.items[0].kind == TypeKind::bytes ||
+                     type.items[0].kind == TypeKind::ref);
   if (!text) {
     GODWIT_TRY(literal, parse_literal(word));
   }
@@ -261,11 +287,12 @@ Result<Blob> packed_value(const Type& type, const std::string& word) {
 }
 
 Status write_argument(const Type& type, const Slot& slot, const std::string& word, Blob& blob) {
-  if (type.has_ref()) {
-    return fail(ErrorCode::unsupported, "a {} cannot be written as text", type.text());
-  }
   if (type.plain) {
-    GODWIT_TRY(const Literal literal, parse_literal(word));
+    // A handle's text has a colon, which ends a word inside other values.
+    Literal literal{.text = word};
+    if (type.kind != TypeKind::ref) {
+      GODWIT_TRY(literal, parse_literal(word));
+    }
     return write_plain(type, literal, blob.data() + slot.offset);
   }
   GODWIT_TRY(const Blob segment,

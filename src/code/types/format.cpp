@@ -5,6 +5,7 @@
 
 #include "base/fail.hpp"
 #include "code/types/text.hpp"
+#include "godwit/handle.hpp"
 #include "godwit/msgpack.hpp"
 
 namespace godwit::code {
@@ -106,6 +107,10 @@ class Formatter {
 
   Status plain(const Type& type, const std::byte* at) {
     if (type.is_scalar()) return scalar(type.kind, at);
+    if (type.kind == TypeKind::ref) {
+      quoted(load<Handle>(at).to_text());
+      return {};
+    }
     if (type.kind == TypeKind::array) return elements(type.items[0], type.count, at);
     for (std::size_t i = 0; i < type.items.size(); ++i) {
       field(type, i);
@@ -138,6 +143,12 @@ class Formatter {
         Bytes bytes;
         if (!in.bin(bytes)) return wrong(type);
         hex(bytes);
+        return {};
+      }
+      case TypeKind::ref: {
+        Bytes handle;
+        if (!in.bin(handle) || handle.size() != sizeof(Handle)) return wrong(type);
+        quoted(load<Handle>(handle.data()).to_text());
         return {};
       }
       case TypeKind::opt:
@@ -297,8 +308,10 @@ Result<std::string> format(const Type& type, Bytes blob, Style style) {
   Formatter out(style);
   if (type.kind == TypeKind::unit) {
     out.bare(style == Style::json ? "null" : "");
-  } else if (type.has_ref()) {
-    return fail(ErrorCode::unsupported, "a {} cannot be written as text", type.text());
+  } else if (type.kind == TypeKind::ref && style == Style::text) {
+    Handle handle;
+    std::memcpy(&handle, blob.data(), sizeof handle);
+    out.bare(handle.to_text());
   } else if (type.plain) {
     GODWIT_CHECK(out.plain(type, blob.data()));
   } else if (type.is_raw()) {

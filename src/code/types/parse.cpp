@@ -8,6 +8,7 @@
 
 #include "base/fail.hpp"
 #include "code/types/type.hpp"
+#include "godwit/handle.hpp"
 
 namespace godwit::code {
 namespace {
@@ -162,7 +163,7 @@ class Parser {
     if (name == "struct" && accept(" ")) return structure();
     if (accept("<")) {
       if (name == "list") return generic(TypeKind::list, 1);
-      if (name == "ref") return generic(TypeKind::ref, 1);
+      if (name == "ref") return ref();
       if (name == "map") return map();
       if (name == "opt") return opt();
       if (name == "tuple") return generic(TypeKind::tuple, kTypeItemLimit);
@@ -178,6 +179,14 @@ class Parser {
     GODWIT_TRY(type.items, items([this] { return value(); }));
     if (type.items.size() > most_items) return wrong("too many items");
     GODWIT_CHECK(expect(">"));
+    return type;
+  }
+
+  Result<Type> ref() {
+    GODWIT_TRY(Type type, generic(TypeKind::ref, 1));
+    type.plain = true;
+    type.align = alignof(Handle);
+    type.size = sizeof(Handle);
     return type;
   }
 

@@ -8,6 +8,7 @@
 //   map             {key: value}
 //   struct          {x: 1, y: 2} in any order, or [1, 2]; fields that are opt may be left out
 //   opt             null, or the value
+//   ref             gdw://..., quoted inside other values
 #pragma once
 
 #include <span>

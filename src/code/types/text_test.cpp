@@ -158,6 +158,21 @@ TEST(Text, RefusesWhatDoesNotFitTheType) {
   EXPECT_THAT(text_round_trip(kPoint, "{x: 1}"), HasSubstr("field 'y' of struct Point is missing"));
 }
 
+TEST(Text, WritesHandlesAsLinks) {
+  Handle handle;
+  handle.object.bytes[3] = 7;
+  handle.type = type_hash("list<f64>");
+  handle.mac = 0x123456789abcdef0;
+  const std::string text = handle.to_text();
+  EXPECT_EQ(text_round_trip("ref<list<f64>>", text), text);
+  EXPECT_EQ(text_round_trip("opt<ref<list<f64>>>", text), '"' + text + '"');
+  EXPECT_EQ(text_round_trip("list<ref<list<f64>>>", "[\"" + text + "\"]"), "[\"" + text + "\"]");
+  EXPECT_EQ(text_round_trip("tuple<u8, ref<list<f64>>>", "[1, \"" + text + "\"]"),
+            "[1, \"" + text + "\"]");
+  EXPECT_THAT(text_round_trip("ref<list<f32>>", text), HasSubstr("is not of the type list<f32>"));
+  EXPECT_THAT(text_round_trip("ref<list<f64>>", text.substr(0, 50)), HasSubstr("cut short"));
+}
+
 TEST(Text, TakesElementsFromAFile) {
   const TestFolder folder;
   const std::string path = folder / "numbers";

@@ -1,6 +1,5 @@
 #include "code/types/type.hpp"
 
-#include <algorithm>
 #include <array>
 
 #include "base/ids.hpp"
@@ -60,11 +59,6 @@ void append(std::string& out, const Type& type) {
 
 }  // namespace
 
-bool Type::has_ref() const noexcept {
-  return kind == TypeKind::ref ||
-         std::any_of(items.begin(), items.end(), [](const Type& item) { return item.has_ref(); });
-}
-
 bool Type::is_raw() const noexcept {
   switch (kind) {
     case TypeKind::str:
@@ -94,6 +88,12 @@ std::string Signature::text() const {
   out += ") -> ";
   append(out, result);
   return out;
+}
+
+std::string object_type_for(const Type& parameter) {
+  if (!parameter.is_raw()) return {};
+  if (parameter.kind != TypeKind::span) return parameter.text();
+  return "list<" + parameter.items.front().text() + ">";
 }
 
 std::uint64_t type_hash(std::string_view canonical) {

@@ -66,8 +66,6 @@ struct Type {
   std::vector<Field> fields = {};  // structure: one for each of items
 
   [[nodiscard]] bool is_scalar() const noexcept { return kind <= TypeKind::f64; }
-  // Contains a ref, which has a place in the grammar but no encoding.
-  [[nodiscard]] bool has_ref() const noexcept;
   // A parameter of this type is `count` raw elements in the blob's tail: str, bytes, span, and
   // list of plain elements. raw_element_size() is the size of one.
   [[nodiscard]] bool is_raw() const noexcept;
@@ -89,6 +87,10 @@ struct Signature {
 // Errors: bad_format, saying where in the string and what was expected there.
 [[nodiscard]] Result<Type> parse_type(std::string_view text);
 [[nodiscard]] Result<Signature> parse_signature(std::string_view text);
+
+// The type of the objects whose bytes may stand for an argument of this type: that of a list for
+// a span, and the same for any other that is_raw(). Empty for the rest.
+[[nodiscard]] std::string object_type_for(const Type& parameter);
 
 // The first 64 bits of the BLAKE2b-256 of a canonical string, little-endian.
 [[nodiscard]] std::uint64_t type_hash(std::string_view canonical);

@@ -49,8 +49,24 @@ TEST(TypeParser, KnowsSizeAndAlignmentOfPlainTypes) {
   EXPECT_EQ(type.align, 8U);
   EXPECT_EQ(type.items[1].size, 6U);
   EXPECT_EQ(type.items[1].align, 2U);
+  const Type handle = parse_type("ref<map<str, u8>>").value();
+  EXPECT_TRUE(handle.plain);
+  EXPECT_EQ(handle.size, 64U);
+  EXPECT_EQ(handle.align, 8U);
+  EXPECT_TRUE(parse_type("struct P{r: ref<str> @0; size 64 align 8}").value().plain);
+  EXPECT_TRUE(parse_type("list<ref<str>>").value().is_raw());
   EXPECT_FALSE(parse_type("tuple<i32>").value().plain);
   EXPECT_FALSE(parse_type("array<str, 3>").value().plain);
+}
+
+TEST(TypeParser, SaysWhichObjectsMayStandForAParameter) {
+  const auto stands = [](const char* type) { return object_type_for(parse_type(type).value()); };
+  EXPECT_EQ(stands("span<f64>"), "list<f64>");
+  EXPECT_EQ(stands("list<f64>"), "list<f64>");
+  EXPECT_EQ(stands("bytes"), "bytes");
+  EXPECT_EQ(stands("str"), "str");
+  EXPECT_EQ(stands("list<str>"), "");
+  EXPECT_EQ(stands("u64"), "");
 }
 
 TEST(TypeParser, RejectsEveryOtherSpelling) {

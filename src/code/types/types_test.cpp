@@ -41,6 +41,10 @@ static_assert(is<sample::Wide>("struct Wide{lanes: array<f32, 4> @0; size 16 ali
 static_assert(is<sample::Report>(
     "struct Report{title: str, path: list<struct Point{x: f64 @0, y: f64 @8; size 16 align 8}>, "
     "counts: map<str, i64>, mean: opt<f64>, flags: tuple<bool, u8>, raw: bytes}"));
+static_assert(is<HandleOf<double[]>>("ref<list<f64>>") && is<HandleOf<float>>("ref<f32>"));
+static_assert(is<HandleOf<std::byte[]>>("ref<bytes>") && is<HandleOf<std::string>>("ref<str>"));
+static_assert(is<HandleOf<std::vector<std::string>>>("ref<list<str>>"));
+static_assert(kPlain<HandleOf<std::string>> && is<std::vector<HandleOf<bool>>>("list<ref<bool>>"));
 static_assert(is<Node>("struct Node{id: u64 @0; size 8 align 8}"));
 
 template <class Function>
