@@ -183,7 +183,9 @@ Status ObjectDoor::set_lifetime(const Handle& handle, const Lifetime& lifetime) 
   item.set_terms({.lifetime = static_cast<std::uint8_t>(lifetime.kind()),
                   .readers = lifetime.reader_count(),
                   .lease_ns = lifetime.time().count()});
-  return done(access_->tell(ObjectOp::set_lifetime, item));
+  GODWIT_CHECK(done(access_->tell(ObjectOp::set_lifetime, item)));
+  if (lifetime.kind() == Lifetime::Kind::process) access_->hold(NodeId{handle.home});
+  return {};
 }
 
 Status ObjectDoor::set_pinned(const Handle& handle, bool pinned) const {

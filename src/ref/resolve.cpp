@@ -126,7 +126,7 @@ ViewResult ObjectAccess::view_of(const Handle& handle, detail::CallHandle call,
       View{handle, answer.fixed.version, bytes, Path::mapping, std::move(keeps)});
 }
 
-// Copies an object piece by piece, several of them under way at a time.
+// Copies an object piece by piece.
 ViewResult ObjectAccess::fetch(const Handle& handle, const ObjectAnswer& found) {
   const RemotePin keeps(*this, NodeId{handle.home}, found.value);
   Buffer all = Buffer::allocate(found.size);
@@ -134,24 +134,39 @@ ViewResult ObjectAccess::fetch(const Handle& handle, const ObjectAnswer& found) 
     return fail(ErrorCode::out_of_memory, "no memory for the {} bytes of object {}", found.size,
                 handle.object.short_hex());
   }
+  std::byte* next = all.data();
+  GODWIT_CHECK(read_pieces(handle, found.value, {0, found.size}, [&next](Bytes piece) -> Status {
+    std::memcpy(next, piece.data(), piece.size());
+    next += piece.size();
+    return {};
+  }));
+  auto owner = std::make_shared<const Buffer>(std::move(all));
+  const Bytes bytes = owner->view();
+  return std::make_shared<const View>(
+      View{handle, found.version, bytes, Path::stream, std::move(owner)});
+}
+
+// Several pieces are under way at a time, so that neither side waits for the other.
+Status ObjectAccess::read_pieces(const Handle& handle, std::uint64_t pin, const ByteRange& range,
+                                 const Take& take) {
   struct Piece {
     detail::CallHandle call;
-    std::span<std::byte> to;
+    std::uint64_t size;
   };
   std::deque<Piece> under_way;
-  std::uint64_t asked = 0;
-  std::uint64_t taken = 0;
-  while (taken < found.size) {
-    while (asked < found.size && under_way.size() < kPiecesUnderWay) {
-      const std::uint64_t size = std::min<std::uint64_t>(kPieceBytes, found.size - asked);
+  std::uint64_t asked = range.first;
+  std::uint64_t taken = range.first;
+  while (taken < range.end) {
+    while (asked < range.end && under_way.size() < kPiecesUnderWay) {
+      const std::uint64_t size = std::min<std::uint64_t>(kPieceBytes, range.end - asked);
       const ObjectItem item{.handle = handle, .a = asked, .b = size, .d = 1};
       under_way.push_back({start(asking(),
                                  {.home = NodeId{handle.home},
                                   .op = ObjectOp::read,
                                   .items = {&item, 1},
-                                  .argument = found.value},
+                                  .argument = pin},
                                  Ask::slowly),
-                           all.mutable_view().subspan(asked, size)});
+                           size});
       asked += size;
     }
     Piece piece = std::move(under_way.front());
@@ -160,17 +175,49 @@ ViewResult ObjectAccess::fetch(const Handle& handle, const ObjectAnswer& found) 
     GODWIT_TRY(const Bytes bytes, answer_of(piece.call));
     GODWIT_TRY(const wire::ObjectAnswerView answer, wire::parse_object_answer(bytes));
     GODWIT_CHECK(check(answer));
-    if (answer.tail.size() != piece.to.size()) {
+    if (answer.tail.size() != piece.size) {
       return fail(ErrorCode::protocol_violation, "the home sent {} of {} bytes", answer.tail.size(),
-                  piece.to.size());
+                  piece.size);
     }
-    std::memcpy(piece.to.data(), answer.tail.data(), piece.to.size());
-    taken += piece.to.size();
+    GODWIT_CHECK(take(answer.tail));
+    taken += piece.size;
   }
-  auto owner = std::make_shared<const Buffer>(std::move(all));
-  const Bytes bytes = owner->view();
-  return std::make_shared<const View>(
-      View{handle, found.version, bytes, Path::stream, std::move(owner)});
+  return {};
+}
+
+Status ObjectAccess::copy_out(const Handle& handle, const ByteRange& range, const Take& take) {
+  const NodeId home{handle.home};
+  const auto part_of = [&](std::uint64_t size) -> Result<ByteRange> {
+    const std::uint64_t end = range.end == UINT64_MAX ? size : range.end;
+    if (range.first <= end && end <= size) return ByteRange{range.first, end};
+    return fail(ErrorCode::invalid_argument, "object {} has {} bytes: there are none from {} to {}",
+                handle.object.short_hex(), size, range.first, end);
+  };
+  const auto give = [&](const View& view) -> Status {
+    GODWIT_TRY(const ByteRange part, part_of(view.bytes.size()));
+    for (std::uint64_t at = part.first; at < part.end; at += kPieceBytes) {
+      GODWIT_CHECK(take(view.bytes.subspan(at, std::min(kPieceBytes, part.end - at))));
+    }
+    return {};
+  };
+  if (own_ != nullptr && home == host_.caller().engine().options().self) {
+    GODWIT_TRY(const auto view, resolve(handle));
+    return give(*view);
+  }
+  const ObjectItem item{.handle = handle};
+  auto answered = ask_one(asking(), home, ObjectOp::locate, item, {}, kSmall);
+  if (!answered) return tl::unexpected(in_context(handle, answered.error()));
+  const ObjectAnswer& found = answered->answer.fixed;
+  if ((found.flags & ObjectAnswer::kInTail) == 0) {
+    const auto segment = mappings_->get({home, found.segment, fabric::Access::read});
+    if (segment && *segment == nullptr) {
+      const RemotePin keeps(*this, home, found.value);
+      GODWIT_TRY(const ByteRange part, part_of(found.size));
+      return read_pieces(handle, found.value, part, take);
+    }
+  }
+  GODWIT_TRY(const auto view, view_of(handle, std::move(answered->call), answered->answer));
+  return give(*view);
 }
 
 Result<Buffer> ObjectAccess::read(const Handle& handle, const Selection& selection) {
