@@ -122,7 +122,7 @@ class ObjectStore {
   };
   struct Stats {
     std::uint64_t puts = 0, resolves = 0, evictions = 0, expired = 0, holders_lost = 0;
-    std::uint64_t objects = 0, pins = 0, borrows = 0, reservations = 0, waiters = 0;
+    std::uint64_t objects = 0, pins = 0, borrows = 0, reservations = 0, waiters = 0, holders = 0;
   };
 
   ObjectStore(const Clock& clock, Options options);
