@@ -37,6 +37,10 @@ ObjectItem item_of(const NewObject& object, std::uint64_t size) {
   return item;
 }
 
+bool ends_with_maker(const NewObject& object) noexcept {
+  return object.owned || object.lifetime.kind == LifetimeKind::holder;
+}
+
 // Walks through the parts in pieces of bounded size, each within one part.
 class PieceWalk {
  public:
@@ -125,13 +129,12 @@ Result<ObjectAccess::Room> ObjectAccess::write_parts(NodeId home, std::span<cons
     GODWIT_CHECK(write_pieces(home, at.value, parts));
     return room;
   }
-  const std::span<std::byte> to = segment->at(at.offset, item.handle.size);
-  if (to.size() != item.handle.size) {
+  if (!segment->holds(at.offset, item.handle.size)) {
     return fail(ErrorCode::protocol_violation,
                 "node {} has reserved {} bytes beyond the end of a segment", to_hex(home.value),
                 item.handle.size);
   }
-  std::byte* next = to.data();
+  std::byte* next = segment->data() + at.offset;
   for (const Bytes part : parts) {
     if (part.empty()) continue;
     std::memcpy(next, part.data(), part.size());
@@ -190,7 +193,7 @@ Result<Handle> ObjectAccess::put(const PutRequest& request) {
     return fail(made.error().code, "putting {} bytes at node {}: {}", size,
                 to_hex(request.home.value), made.error().message);
   }
-  if (request.object.owned) hold(request.home);
+  if (ends_with_maker(request.object)) hold(request.home);
   return wire::handle_in(made->answer);
 }
 
@@ -235,7 +238,7 @@ std::vector<Result<Handle>> ObjectAccess::put_batch(NodeId home,
         result = tl::unexpected(good.error());
       } else {
         result = wire::handle_in((*answers)[i]);
-        if (result && requests[which[i]].object.owned) hold(home);
+        if (result && ends_with_maker(requests[which[i]].object)) hold(home);
       }
     }
     which.clear();

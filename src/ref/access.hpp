@@ -30,9 +30,10 @@ class AccessHost {
   virtual ~AccessHost() = default;
   virtual call::Caller& caller() = 0;
   virtual Epoch epoch() = 0;
+  virtual SegmentMap& segments() = 0;
   // Errors: those of SegmentExchange::map().
-  virtual Result<std::shared_ptr<const MappedSegment>> map(const SegmentKey& key,
-                                                           std::chrono::nanoseconds at_most) = 0;
+  virtual Result<SegmentMap::Mapped> map(const SegmentKey& key,
+                                         std::chrono::nanoseconds at_most) = 0;
 };
 
 // Of a new object, as its maker wants it.

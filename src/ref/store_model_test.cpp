@@ -147,7 +147,7 @@ class Verbs : Play {
     if (version != object.newest()) return ErrorCode::stale;
     bool writes = !object.owner || *object.owner == holder;
     for (const ModelBorrow& borrow : object.borrows) {
-      if (borrow.holder != holder) return ErrorCode::borrowed;
+      if (borrow.holder != holder || !borrow.writes) return ErrorCode::borrowed;
       writes |= borrow.writes;
     }
     return writes ? ErrorCode::none : ErrorCode::permission;
