@@ -337,6 +337,7 @@ class Verbs : Play {
       case 2: store_.sweep(); return model_.sweep();
       case 3:
       case 4: clock_.advance(some_time()); return model_.pass();
+      case 5: store_.leave(holder); return model_.leave(holder);
       default:
         for (const Holder& each : holders_) {
           if (random_.below(8) == 0) continue;

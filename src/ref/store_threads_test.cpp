@@ -165,11 +165,12 @@ class Crowd {
     kept_waiters_.erase(waiter);
   }
   void live(Holder& me, Random& random) {
-    switch (random.below(6)) {
+    switch (random.below(7)) {
       case 0: store_.lost(me.node); break;
       case 1: clock_.advance(kTick); break;
       case 2: ++me.epoch.value; break;
       case 3: store_.sweep(); break;
+      case 4: store_.leave(me); break;
       default: (void)store_.renew(me); break;
     }
   }
