@@ -199,7 +199,7 @@ TEST(StoreThreads, HammeringLeavesNothingBehind) {
 }
 
 TEST(StoreThreads, HammeringLeavesNothingBehindLong) {
-  for (const std::uint64_t seed : Seeds(100, 300)) {
+  for (const std::uint64_t seed : Seeds(100, 160)) {
     Crowd crowd;
     crowd.run(seed, 10'000);
     crowd.finish();
