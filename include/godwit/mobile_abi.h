@@ -41,8 +41,8 @@ enum {
   GODWIT_APP_ERROR = 1, /* the reply holds a message, UTF-8 */
   GODWIT_CONTINUE = 2,  /* continue_at() said where this call goes on; the reply is ignored */
   GODWIT_BAD_ARGS = 3,  /* the argument blob does not decode; the reply may hold a message */
-  /* A verb said GODWIT_NOT_YET: run the entry again, from its beginning and with the same arguments,
-   * once that has happened. For functions exported as inline. */
+  /* A verb said GODWIT_NOT_YET: run the entry again, from its beginning and with the same
+   * arguments, once that has happened. For functions exported as inline. */
   GODWIT_AGAIN = 4,
   GODWIT_ANSWERED = 5, /* a verb has written the result; the reply is as it left it */
   /* Added to a godwit::ErrorCode: like GODWIT_APP_ERROR, and the caller learns that reason too. */
@@ -218,8 +218,8 @@ typedef struct godwit_here_v1 {
 
   /* Does to objects that this node is the home of what the process that made the call requests, and
    * writes the answer as this call's result, of type bytes: return GODWIT_ANSWERED then. Both are
-   * laid out as docs/protocol.md says. GODWIT_NOT_YET, in a function exported as inline only: return
-   * GODWIT_AGAIN. In such a function what would take long fails with would_block. */
+   * laid out as docs/protocol.md says. GODWIT_NOT_YET, in a function exported as inline only:
+   * return GODWIT_AGAIN. In such a function what would take long fails with would_block. */
   int32_t (*answer_about_objects)(const struct godwit_here_v1* here, const void* request,
                                   size_t size);
 } godwit_here_v1;

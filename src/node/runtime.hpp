@@ -93,6 +93,7 @@ class Runtime final : private call::Dialer, private call::EngineObserver, privat
   [[nodiscard]] ref::ObjectAccess& objects() { return *object_access_; }
   // Null: no home.
   [[nodiscard]] ref::ObjectStore* object_store() { return object_store_.get(); }
+  [[nodiscard]] ref::SegmentMap& segment_map() { return segment_map_; }
   [[nodiscard]] Epoch epoch() const { return options_.epoch; }
 
   // Any thread: runs `f` as the reactor's owner and waits for it.
@@ -171,6 +172,7 @@ class Runtime final : private call::Dialer, private call::EngineObserver, privat
   std::unique_ptr<region::RegionService> region_service_;
   std::unique_ptr<ref::ObjectStore> object_store_;
   std::unique_ptr<ref::ObjectService> object_service_;
+  ref::SegmentMap segment_map_{{}};
   std::unique_ptr<ref::SegmentExchange> segments_;
   std::atomic<bool> objects_used_{false};  // since the last sweep
   TimerId object_sweep_;

@@ -14,12 +14,13 @@ class AccessHost final : public ref::AccessHost {
 
   call::Caller& caller() override { return runtime_.caller(); }
   Epoch epoch() override { return runtime_.epoch(); }
+  ref::SegmentMap& segments() override { return runtime_.segment_map(); }
   // The exchange keeps the time, so the wait ends.
-  Result<std::shared_ptr<const ref::MappedSegment>> map(const ref::SegmentKey& key,
-                                                        std::chrono::nanoseconds at_most) override {
+  Result<ref::SegmentMap::Mapped> map(const ref::SegmentKey& key,
+                                      std::chrono::nanoseconds at_most) override {
     struct Answer {
       fabric::Waiter waiter;
-      Result<std::shared_ptr<const ref::MappedSegment>> segment;
+      Result<ref::SegmentMap::Mapped> segment;
     };
     Answer answer;
     runtime_.run_as_owner([&] {
@@ -49,7 +50,8 @@ void Runtime::make_objects() {
     engine_->set_objects(object_service_.get());
   }
   segments_ = std::make_unique<ref::SegmentExchange>(
-      *engine_, *reactor_, object_store_ != nullptr ? &object_store_->arena() : nullptr);
+      *engine_, *reactor_, segment_map_,
+      object_store_ != nullptr ? &object_store_->arena() : nullptr);
   access_host_ = std::make_unique<AccessHost>(*this);
   object_access_ = std::make_unique<ref::ObjectAccess>(*access_host_, object_store_.get());
   caller_->set_objects(object_access_.get());
@@ -75,6 +77,7 @@ void Runtime::sweep_objects() {
 
 void Runtime::lose_objects_of(NodeId node, const Error& why) {
   if (segments_ != nullptr) segments_->on_lost(node, why);
+  segment_map_.forget_home(node);
   if (object_store_ != nullptr && why.code != ErrorCode::none) object_store_->lost(node);
 }
 

@@ -37,8 +37,7 @@ ObjectItem item_of(const NewObject& object, std::uint64_t size) {
   return item;
 }
 
-// Whether it ends with the process that puts it, which is to say that it is alive.
-bool ends_with_its_maker(const NewObject& object) noexcept {
+bool ends_with_maker(const NewObject& object) noexcept {
   return object.owned || object.lifetime.kind == LifetimeKind::holder;
 }
 
@@ -118,8 +117,7 @@ struct ObjectAccess::Room {
   }
 };
 
-Result<ObjectAccess::Room> ObjectAccess::write_parts(NodeId home, std::span<const Bytes> parts,
-                                                     const Progress* progress) {
+Result<ObjectAccess::Room> ObjectAccess::write_parts(NodeId home, std::span<const Bytes> parts) {
   ObjectItem item;
   item.handle.size = total(parts);
   GODWIT_TRY(const AnsweredItem reserved, ask_one(asking(), home, ObjectOp::reserve, item));
@@ -128,43 +126,33 @@ Result<ObjectAccess::Room> ObjectAccess::write_parts(NodeId home, std::span<cons
   if (item.handle.size == 0) return room;
   GODWIT_TRY(const auto segment, mappings_->get({home, at.segment, fabric::Access::write}));
   if (segment == nullptr) {
-    GODWIT_CHECK(write_pieces(room, parts, progress));
+    GODWIT_CHECK(write_pieces(home, at.value, parts));
     return room;
   }
-  const std::span<std::byte> to = segment->at(at.offset, item.handle.size);
-  if (to.size() != item.handle.size) {
+  if (!segment->holds(at.offset, item.handle.size)) {
     return fail(ErrorCode::protocol_violation,
                 "node {} has reserved {} bytes beyond the end of a segment", to_hex(home.value),
                 item.handle.size);
   }
-  const std::size_t most = progress != nullptr ? kProgressBytes : SIZE_MAX;
-  PieceWalk walk(parts);
-  std::uint64_t done = 0;
-  for (Bytes piece = walk.next(most); !piece.empty(); piece = walk.next(most)) {
-    std::memcpy(to.data() + done, piece.data(), piece.size());
-    done += piece.size();
-    if (progress != nullptr) (*progress)(done);
+  std::byte* next = segment->data() + at.offset;
+  for (const Bytes part : parts) {
+    if (part.empty()) continue;
+    std::memcpy(next, part.data(), part.size());
+    next += part.size();
   }
   return room;
 }
 
 // Several messages under way at a time, so that neither side waits for the other.
-Status ObjectAccess::write_pieces(const Room& room, std::span<const Bytes> parts,
-                                  const Progress* progress) {
-  struct Piece {
-    detail::CallHandle call;
-    std::uint64_t end;
-  };
-  std::deque<Piece> under_way;
+Status ObjectAccess::write_pieces(NodeId home, std::uint64_t ticket, std::span<const Bytes> parts) {
+  std::deque<detail::CallHandle> under_way;
   const auto finish_oldest = [&]() -> Status {
-    Piece piece = std::move(under_way.front());
+    detail::CallHandle call = std::move(under_way.front());
     under_way.pop_front();
-    piece.call.wait();
-    GODWIT_TRY(const Bytes bytes, answer_of(piece.call));
+    call.wait();
+    GODWIT_TRY(const Bytes bytes, answer_of(call));
     GODWIT_TRY(const wire::ObjectAnswerView answer, wire::parse_object_answer(bytes));
-    GODWIT_CHECK(check(answer));
-    if (progress != nullptr) (*progress)(piece.end);
-    return {};
+    return check(answer);
   };
   PieceWalk walk(parts);
   std::uint64_t offset = 0;
@@ -172,14 +160,12 @@ Status ObjectAccess::write_pieces(const Room& room, std::span<const Bytes> parts
     if (under_way.size() == kPiecesUnderWay) GODWIT_CHECK(finish_oldest());
     ObjectItem item;
     item.handle.size = piece.size();
-    item.a = room.ticket;
+    item.a = ticket;
     item.b = offset;
+    under_way.push_back(start(
+        asking(), {.home = home, .op = ObjectOp::write, .items = {&item, 1}, .tail = {&piece, 1}},
+        Ask::slowly));
     offset += piece.size();
-    under_way.push_back(
-        {start(asking(),
-               {.home = room.home, .op = ObjectOp::write, .items = {&item, 1}, .tail = {&piece, 1}},
-               Ask::slowly),
-         offset});
   }
   while (!under_way.empty()) GODWIT_CHECK(finish_oldest());
   return {};
@@ -197,7 +183,7 @@ Result<Handle> ObjectAccess::put(const PutRequest& request) {
   if (size <= kSmall) {
     made = ask_one(asking(), request.home, op, item, request.parts);
   } else {
-    GODWIT_TRY(Room room, write_parts(request.home, request.parts, request.progress));
+    GODWIT_TRY(Room room, write_parts(request.home, request.parts));
     item.a = room.ticket;
     op = ObjectOp::commit;
     made = ask_one(asking(), request.home, op, item);
@@ -207,7 +193,7 @@ Result<Handle> ObjectAccess::put(const PutRequest& request) {
     return fail(made.error().code, "putting {} bytes at node {}: {}", size,
                 to_hex(request.home.value), made.error().message);
   }
-  if (ends_with_its_maker(request.object)) hold(request.home);
+  if (ends_with_maker(request.object)) hold(request.home);
   return wire::handle_in(made->answer);
 }
 
@@ -252,7 +238,7 @@ std::vector<Result<Handle>> ObjectAccess::put_batch(NodeId home,
         result = tl::unexpected(good.error());
       } else {
         result = wire::handle_in((*answers)[i]);
-        if (result && ends_with_its_maker(requests[which[i]].object)) hold(home);
+        if (result && ends_with_maker(requests[which[i]].object)) hold(home);
       }
     }
     which.clear();

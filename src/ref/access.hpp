@@ -31,20 +31,17 @@ class AccessHost {
   virtual ~AccessHost() = default;
   virtual call::Caller& caller() = 0;
   virtual Epoch epoch() = 0;
+  virtual SegmentMap& segments() = 0;
   // Errors: those of SegmentExchange::map().
-  virtual Result<std::shared_ptr<const MappedSegment>> map(const SegmentKey& key,
-                                                           std::chrono::nanoseconds at_most) = 0;
+  virtual Result<SegmentMap::Mapped> map(const SegmentKey& key,
+                                         std::chrono::nanoseconds at_most) = 0;
 };
-
-// Told of a large transfer's bytes so far, by the thread that asked for it.
-using Progress = std::function<void(std::uint64_t bytes)>;
 
 // Of a new object, as its maker wants it.
 struct PutRequest {
   NodeId home;
   NewObject object{};
-  std::span<const Bytes> parts{};      // one after another; lent until put() returns
-  const Progress* progress = nullptr;  // the same
+  std::span<const Bytes> parts{};  // one after another; lent until put() returns
 
   [[nodiscard]] std::uint64_t size() const noexcept;
 };
@@ -71,8 +68,6 @@ class ObjectAccess {
   // Of a large object, a message each; so many are under way at a time.
   static constexpr std::size_t kPieceBytes = std::size_t{4} << 20;
   static constexpr std::size_t kPiecesUnderWay = 4;
-  // How often Progress is told while memory is copied: rarely enough for the copying to be fast.
-  static constexpr std::size_t kProgressBytes = std::size_t{32} << 20;
 
   // `own` is null in a process that is no home.
   ObjectAccess(AccessHost& host, ObjectStore* own);
@@ -125,10 +120,9 @@ class ObjectAccess {
   class Holdings;
   class Mappings;
   struct Room;
-  [[nodiscard]] Result<Room> write_parts(NodeId home, std::span<const Bytes> parts,
-                                         const Progress* progress = nullptr);
-  [[nodiscard]] Status write_pieces(const Room& room, std::span<const Bytes> parts,
-                                    const Progress* progress);
+  [[nodiscard]] Result<Room> write_parts(NodeId home, std::span<const Bytes> parts);
+  [[nodiscard]] Status write_pieces(NodeId home, std::uint64_t ticket,
+                                    std::span<const Bytes> parts);
   [[nodiscard]] Result<std::shared_ptr<const View>> view_of(const Handle& handle,
                                                             detail::CallHandle call,
                                                             const wire::ObjectAnswerView& answer);

@@ -57,12 +57,24 @@ void Holders::lost(NodeId node) {
   if (end < place->second.at) times_.set(place->second, end);
 }
 
+std::optional<Holders::Life> Holders::take(Holder holder) {
+  const std::lock_guard lock(mutex_);
+  const auto place = known_.find(holder.node);
+  if (place == known_.end() || place->second.holder != holder) return std::nullopt;
+  return forget(place->second);
+}
+
 std::optional<Holders::Life> Holders::take_silent(Time now) {
   const std::lock_guard lock(mutex_);
   Known* known = times_.due(now);
   if (known == nullptr) return std::nullopt;
-  const Life life{known->holder.node, known->life};
-  times_.set(*known, kNever);
+  return forget(*known);
+}
+
+// With the lock held.
+Holders::Life Holders::forget(Known& known) {
+  const Life life{known.holder.node, known.life};
+  times_.set(known, kNever);
   known_.erase(life.node);
   return life;
 }

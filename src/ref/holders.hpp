@@ -42,6 +42,8 @@ class Holders {
   // False: it has no life here.
   bool renew(Holder holder);
   void lost(NodeId node);
+  // Ends its life; the caller lets go of what it holds. None: it has no life here.
+  [[nodiscard]] std::optional<Life> take(Holder holder);
   // One whose time is over; it is forgotten here, and the caller lets go of what it holds.
   [[nodiscard]] std::optional<Life> take_silent(Time now);
   [[nodiscard]] Time next() const;
@@ -52,6 +54,8 @@ class Holders {
     Holder holder;
     std::uint64_t life = 0;
   };
+
+  [[nodiscard]] Life forget(Known& known);
 
   const Clock& clock_;
   const Options options_;

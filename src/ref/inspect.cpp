@@ -73,6 +73,10 @@ bool ObjectStore::renew(Holder holder) {
   return state_->holders.renew(holder);
 }
 
+void ObjectStore::leave(Holder holder) {
+  if (const auto life = state_->holders.take(holder)) state_->end_life(*life);
+}
+
 void ObjectStore::lost(NodeId node) {
   state_->holders.lost(node);
 }

@@ -172,6 +172,24 @@ TEST_F(Lifetimes, ALaterProcessOfANodeEndsTheEarlierOne) {
   expect_empty();
 }
 
+TEST_F(Lifetimes, AHolderThatLeavesLetsGoOfEverythingAtOnce) {
+  const Handle mine = put(kAlice, "x", of_holder());
+  const Handle owned = put(kAlice, "y", {.owned = true});
+  const Handle shared = put(kBob, "z", read_by(1));
+  locate(kAlice, shared);
+  ASSERT_TRUE(store.borrow(kAlice, shared, ObjectStore::BorrowKind::read));
+  reserve(kAlice, "unfinished");
+  store.leave({.node = kAlice.node, .epoch = {9}});
+  EXPECT_TRUE(store.exists(mine)) << "another life of that node";
+  store.leave(kAlice);
+  store.leave(kAlice);
+  EXPECT_FALSE(store.exists(mine));
+  EXPECT_FALSE(store.exists(owned));
+  EXPECT_FALSE(store.renew(kAlice));
+  EXPECT_EQ(read(kCarol, shared), "z");
+  expect_empty();
+}
+
 TEST_F(Lifetimes, ReservationsEndWithTheirHolder) {
   const std::uint64_t ticket = reserve(kAlice, "unfinished");
   clock.advance(9s);

@@ -38,9 +38,9 @@ class RemotePin {
 
 // What a view of a mapped object keeps.
 struct Mapped {
-  std::shared_ptr<const MappedSegment> segment;
+  SegmentMap::Mapped segment;
   RemotePin pin;
-  Mapped(std::shared_ptr<const MappedSegment> memory, ObjectAccess& access, NodeId home,
+  Mapped(SegmentMap::Mapped memory, ObjectAccess& access, NodeId home,
          std::uint64_t number) noexcept
       : segment(std::move(memory)), pin(access, home, number) {}
 };
@@ -117,11 +117,12 @@ ViewResult ObjectAccess::view_of(const Handle& handle, detail::CallHandle call,
     return tl::unexpected(in_context(handle, segment.error()));
   }
   if (*segment == nullptr) return fetch(handle, answer.fixed);
-  const std::span<std::byte> bytes = (*segment)->at(answer.fixed.offset, size);
-  auto keeps = std::make_shared<const Mapped>(*std::move(segment), *this, home, answer.fixed.value);
-  if (bytes.size() != size) {
+  const SegmentMap::Mapped memory = *std::move(segment);
+  auto keeps = std::make_shared<const Mapped>(memory, *this, home, answer.fixed.value);
+  if (!memory->holds(answer.fixed.offset, size)) {
     return fail(ErrorCode::protocol_violation, "the object lies beyond the end of its segment");
   }
+  const Bytes bytes{memory->data() + answer.fixed.offset, size};
   return std::make_shared<const View>(
       View{handle, answer.fixed.version, bytes, Path::mapping, std::move(keeps)});
 }

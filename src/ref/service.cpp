@@ -106,6 +106,7 @@ Result<bool> ObjectService::answer(const Asker& asker, Bytes bytes, call::ReplyB
       }
       break;
     case ObjectOp::renew: store_.renew(request.holder); break;
+    case ObjectOp::leave: store_.leave(request.holder); break;
     case ObjectOp::list: list(request, answers); break;
     case ObjectOp::wait: {
       if (view.items.size() != 1 || asker.waiter == 0) {

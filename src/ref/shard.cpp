@@ -40,8 +40,8 @@ StoreState::StoreState(const Clock& clock_of_all, ObjectStore::Options wanted)
 
 Shard& StoreState::shard_for_new() noexcept {
   static std::atomic<unsigned> threads{0};
-  thread_local const unsigned mine = threads.fetch_add(1, std::memory_order_relaxed);
-  return shards[mine % kShards];
+  thread_local unsigned next = threads.fetch_add(1, std::memory_order_relaxed) * kThreadStride;
+  return shards[next++ / kInARow % kShards];
 }
 
 Status StoreState::check(const Handle& handle, Rights needed) const {
@@ -72,6 +72,7 @@ Result<Handle> StoreState::add(Holder holder, const NewObject& wanted, const Ver
     return refuse_another_object(options.home, options.max_objects);
   }
   Shard& shard = shard_for_new();
+  const ObjectId id = shard.new_id();
   const Time now = clock.now();
   Visit visit(*this, shard);
   HolderShare* share = nullptr;
@@ -83,7 +84,6 @@ Result<Handle> StoreState::add(Holder holder, const NewObject& wanted, const Ver
     }
     share = *admitted;
   }
-  const ObjectId id = shard.new_id();
   Object& object = shard.live[id];
   object.id = id;
   object.type = wanted.type;

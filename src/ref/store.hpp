@@ -180,8 +180,9 @@ class ObjectStore {
 
   // --- Versions ---
   // Publishes what the reservation holds as the next version after the one that the handle names.
-  // Errors: stale (somebody has published another), borrowed (by others), permission (somebody else
-  // owns it, and the holder has not borrowed it for writing), overload (kMaxOlderVersions).
+  // Errors: stale (somebody has published another), borrowed (by others, or to read), permission
+  // (somebody else owns it, and the holder has not borrowed it for writing), overload
+  // (kMaxOlderVersions).
   [[nodiscard]] Result<Handle> update(Holder holder, const Handle& handle, std::uint64_t ticket);
 
   // --- Ownership: an owned object ends with its owner ---
@@ -226,6 +227,8 @@ class ObjectStore {
   // --- Holders and time ---
   // False: it holds nothing here; what it held before is gone, if anything was.
   bool renew(Holder holder);
+  // It says that it ends: what it holds is let go of now.
+  void leave(Holder holder);
   // Its last link broke: it has lost_grace to come back.
   void lost(NodeId node);
   // Ends what is over. Returns when there is something to do again, as far as it is known by then:
