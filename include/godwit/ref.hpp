@@ -149,7 +149,7 @@ class Ref {
                                                                std::uint64_t count) const {
     return strided(first, count, 1);
   }
-  // Every step-th element from `first` on.
+  // Every step-th element from `first` on; the step is at least 1.
   template <class C = Codec>
     requires(C::kIsArray)
   [[nodiscard]] Result<std::vector<typename C::Element>> strided(std::uint64_t first,

@@ -77,6 +77,7 @@ TEST_P(Objects, PartsAreReadWithoutTheRest) {
   EXPECT_TRUE(good(ref.slice(100'000, 0)).empty());
   expect_error(ref.slice(99'999, 2), ErrorCode::invalid_argument, "beyond its end");
   expect_error(ref.strided(0, 3, 60'000), ErrorCode::invalid_argument, "beyond its end");
+  expect_error(ref.strided(0, 1'000'000'000'000, 0), ErrorCode::invalid_argument, "overlap");
 }
 
 TEST_P(Objects, ManyAreMovedInFewMessages) {

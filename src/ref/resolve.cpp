@@ -238,40 +238,24 @@ Result<Buffer> ObjectAccess::read(const Handle& handle, const Selection& selecti
 std::vector<ViewResult> ObjectAccess::resolve_batch(std::span<const Handle> handles) {
   constexpr std::size_t kPerMessage = 1000;
   std::vector<ViewResult> views(handles.size());
-  std::vector<bool> done(handles.size());
-  for (std::size_t first = 0; first < handles.size(); ++first) {
-    if (done[first]) continue;
-    std::vector<std::size_t> which;
-    std::vector<ObjectItem> items;
-    for (std::size_t i = first; i < handles.size() && items.size() < kPerMessage; ++i) {
-      if (done[i] || handles[i].home != handles[first].home) continue;
-      done[i] = true;
-      which.push_back(i);
-      items.push_back({.handle = handles[i]});
-    }
-    auto answered = ask(asking(),
-                        {.home = NodeId{handles[first].home},
-                         .op = ObjectOp::locate,
-                         .items = items,
-                         .argument = kSmall},
-                        Ask::slowly);
-    auto answers = answered ? wire::parse_object_answers(answered->bytes, items.size())
-                            : Result<std::vector<wire::ObjectAnswerView>>(
-                                  tl::unexpected(std::move(answered).error()));
+  for (const HomeGroup& group : by_home(handles, kPerMessage)) {
+    auto all = ask_all(
+        asking(),
+        {.home = group.home, .op = ObjectOp::locate, .items = group.items, .argument = kSmall},
+        Ask::slowly);
     std::shared_ptr<const detail::CallHandle> reply;
-    if (answers) reply = std::make_shared<const detail::CallHandle>(std::move(answered->call));
-    for (std::size_t i = 0; i < which.size(); ++i) {
-      const Handle& handle = handles[which[i]];
-      ViewResult& view = views[which[i]];
-      if (!answers) {
-        view = tl::unexpected(in_context(handle, answers.error()));
-      } else if (const Status good = check((*answers)[i]); !good) {
-        view = tl::unexpected(in_context(handle, good.error()));
-      } else if (((*answers)[i].fixed.flags & ObjectAnswer::kInTail) != 0) {
+    if (all) reply = std::make_shared<const detail::CallHandle>(std::move(all->call));
+    for (std::size_t i = 0; i < group.which.size(); ++i) {
+      const Handle& handle = handles[group.which[i]];
+      ViewResult& view = views[group.which[i]];
+      const auto answer = answer_to(all, i);
+      if (!answer) {
+        view = tl::unexpected(in_context(handle, answer.error()));
+      } else if ((answer->fixed.flags & ObjectAnswer::kInTail) != 0) {
         view = std::make_shared<const View>(
-            View{handle, (*answers)[i].fixed.version, (*answers)[i].tail, Path::message, reply});
+            View{handle, answer->fixed.version, answer->tail, Path::message, reply});
       } else {
-        view = view_of(handle, {}, (*answers)[i]);
+        view = view_of(handle, {}, *answer);
       }
     }
   }

@@ -263,10 +263,12 @@ Status ObjectService::do_read(const Request& request, const ObjectItem& item, An
                 "beyond its end",
                 item.handle.object.short_hex(), found.size, pieces, piece, step, first);
   }
-  const std::uint64_t wanted = piece * pieces;  // each at most found.size, or overlapping
-  if (piece != 0 && wanted / piece != pieces) {
-    return fail(ErrorCode::too_large, "{} pieces of {} bytes are too many", pieces, piece);
+  // Otherwise a small object could be asked for a large answer.
+  if (pieces > 1 && step < piece) {
+    return fail(ErrorCode::invalid_argument, "pieces of {} bytes that begin {} apart overlap",
+                piece, step);
   }
+  const std::uint64_t wanted = piece * pieces;  // at most found.size
   if (!request.asker.may_wait && wanted > kMaxAtOnce) {
     return fail(ErrorCode::would_block, "{} bytes take a worker to read", wanted);
   }
