@@ -156,14 +156,18 @@ class Ref {
                                                                  std::uint64_t count,
                                                                  std::uint64_t step) const {
     constexpr std::uint64_t kSize = sizeof(typename C::Element);
+    constexpr std::uint64_t kMost = (std::uint64_t{1} << 62) / kSize;  // no product overflows
+    if (first > kMost || count > kMost || step > kMost) {
+      return tl::unexpected(Error{ErrorCode::invalid_argument, "no object has so many elements"});
+    }
     const bool together = step == 1;
     auto bytes = state_->door.read(handle(), {.offset = first * kSize,
                                               .bytes = together ? count * kSize : kSize,
                                               .step = step * kSize,
                                               .pieces = together ? 1 : count});
     if (!bytes) return tl::unexpected(std::move(bytes).error());
-    std::vector<typename C::Element> elements(count);
-    if (count > 0) std::memcpy(elements.data(), bytes->data(), bytes->size());
+    std::vector<typename C::Element> elements(bytes->size() / kSize);
+    if (!elements.empty()) std::memcpy(elements.data(), bytes->data(), bytes->size());
     return elements;
   }
   // One field of a plain struct: ref.field(&Particle::energy).
