@@ -120,9 +120,11 @@ Ended put(const PutOrder& order, bool json) {
   GODWIT_TRY(const NodeHandle home, home_of(fleet, order.on));
   TransferBar bar("put", source.size());
   bar.show(0);
-  GODWIT_TRY(
-      const Handle handle,
-      fleet.objects().put({.home = NodeId{home.id()}, .object = object, .parts = source.parts()}));
+  const ref::Progress progress = [&bar](std::uint64_t bytes) { bar.show(bytes); };
+  GODWIT_TRY(const Handle handle, fleet.objects().put({.home = NodeId{home.id()},
+                                                       .object = object,
+                                                       .parts = source.parts(),
+                                                       .progress = &progress}));
   bar.finish(handle.size);
   if (!order.name.empty()) GODWIT_CHECK(give_name(fleet, order, handle));
   print_put(order, handle, home.name(), json);

@@ -37,11 +37,15 @@ class AccessHost {
                                          std::chrono::nanoseconds at_most) = 0;
 };
 
+// Told of a large transfer's bytes so far, by the thread that asked for it.
+using Progress = std::function<void(std::uint64_t bytes)>;
+
 // Of a new object, as its maker wants it.
 struct PutRequest {
   NodeId home;
   NewObject object{};
-  std::span<const Bytes> parts{};  // one after another; lent until put() returns
+  std::span<const Bytes> parts{};      // one after another; lent until put() returns
+  const Progress* progress = nullptr;  // the same
 
   [[nodiscard]] std::uint64_t size() const noexcept;
 };
@@ -68,6 +72,8 @@ class ObjectAccess {
   // Of a large object, a message each; so many are under way at a time.
   static constexpr std::size_t kPieceBytes = std::size_t{4} << 20;
   static constexpr std::size_t kPiecesUnderWay = 4;
+  // How often Progress is told while memory is copied: rarely enough for the copying to be fast.
+  static constexpr std::size_t kProgressBytes = std::size_t{32} << 20;
 
   // `own` is null in a process that is no home.
   ObjectAccess(AccessHost& host, ObjectStore* own);
@@ -127,9 +133,10 @@ class ObjectAccess {
   class Holdings;
   class Mappings;
   struct Room;
-  [[nodiscard]] Result<Room> write_parts(NodeId home, std::span<const Bytes> parts);
-  [[nodiscard]] Status write_pieces(NodeId home, std::uint64_t ticket,
-                                    std::span<const Bytes> parts);
+  [[nodiscard]] Result<Room> write_parts(NodeId home, std::span<const Bytes> parts,
+                                         const Progress* progress = nullptr);
+  [[nodiscard]] Status write_pieces(const Room& room, std::span<const Bytes> parts,
+                                    const Progress* progress);
   [[nodiscard]] Result<std::shared_ptr<const View>> view_of(const Handle& handle,
                                                             detail::CallHandle call,
                                                             const wire::ObjectAnswerView& answer);

@@ -89,7 +89,8 @@ struct ObjectAccess::Room {
   }
 };
 
-Result<ObjectAccess::Room> ObjectAccess::write_parts(NodeId home, std::span<const Bytes> parts) {
+Result<ObjectAccess::Room> ObjectAccess::write_parts(NodeId home, std::span<const Bytes> parts,
+                                                     const Progress* progress) {
   ObjectItem item;
   item.handle.size = total(parts);
   GODWIT_TRY(const AnsweredItem reserved, ask_one(asking(), home, ObjectOp::reserve, item));
@@ -98,7 +99,7 @@ Result<ObjectAccess::Room> ObjectAccess::write_parts(NodeId home, std::span<cons
   if (item.handle.size == 0) return room;
   GODWIT_TRY(const auto segment, mappings_->get({home, at.segment, fabric::Access::write}));
   if (segment == nullptr) {
-    GODWIT_CHECK(write_pieces(home, at.value, parts));
+    GODWIT_CHECK(write_pieces(room, parts, progress));
     return room;
   }
   if (!segment->holds(at.offset, item.handle.size)) {
@@ -106,25 +107,35 @@ Result<ObjectAccess::Room> ObjectAccess::write_parts(NodeId home, std::span<cons
                 "node {} has reserved {} bytes beyond the end of a segment", to_hex(home.value),
                 item.handle.size);
   }
-  std::byte* next = segment->data() + at.offset;
-  for (const Bytes part : parts) {
-    if (part.empty()) continue;
-    std::memcpy(next, part.data(), part.size());
-    next += part.size();
+  std::byte* const to = segment->data() + at.offset;
+  const std::size_t most = progress != nullptr ? kProgressBytes : SIZE_MAX;
+  PieceWalk walk(parts);
+  std::uint64_t done = 0;
+  for (Bytes piece = walk.next(most); !piece.empty(); piece = walk.next(most)) {
+    std::memcpy(to + done, piece.data(), piece.size());
+    done += piece.size();
+    if (progress != nullptr) (*progress)(done);
   }
   return room;
 }
 
 // Several messages under way at a time, so that neither side waits for the other.
-Status ObjectAccess::write_pieces(NodeId home, std::uint64_t ticket, std::span<const Bytes> parts) {
-  std::deque<detail::CallHandle> under_way;
+Status ObjectAccess::write_pieces(const Room& room, std::span<const Bytes> parts,
+                                  const Progress* progress) {
+  struct Piece {
+    detail::CallHandle call;
+    std::uint64_t end;
+  };
+  std::deque<Piece> under_way;
   const auto finish_oldest = [&]() -> Status {
-    detail::CallHandle call = std::move(under_way.front());
+    Piece piece = std::move(under_way.front());
     under_way.pop_front();
-    call.wait();
-    GODWIT_TRY(const Bytes bytes, answer_of(call));
+    piece.call.wait();
+    GODWIT_TRY(const Bytes bytes, answer_of(piece.call));
     GODWIT_TRY(const wire::ObjectAnswerView answer, wire::parse_object_answer(bytes));
-    return check(answer);
+    GODWIT_CHECK(check(answer));
+    if (progress != nullptr) (*progress)(piece.end);
+    return {};
   };
   PieceWalk walk(parts);
   std::uint64_t offset = 0;
@@ -132,12 +143,14 @@ Status ObjectAccess::write_pieces(NodeId home, std::uint64_t ticket, std::span<c
     if (under_way.size() == kPiecesUnderWay) GODWIT_CHECK(finish_oldest());
     ObjectItem item;
     item.handle.size = piece.size();
-    item.a = ticket;
+    item.a = room.ticket;
     item.b = offset;
-    under_way.push_back(start(
-        asking(), {.home = home, .op = ObjectOp::write, .items = {&item, 1}, .tail = {&piece, 1}},
-        Ask::slowly));
     offset += piece.size();
+    under_way.push_back(
+        {start(asking(),
+               {.home = room.home, .op = ObjectOp::write, .items = {&item, 1}, .tail = {&piece, 1}},
+               Ask::slowly),
+         offset});
   }
   while (!under_way.empty()) GODWIT_CHECK(finish_oldest());
   return {};
@@ -155,7 +168,7 @@ Result<Handle> ObjectAccess::put(const PutRequest& request) {
   if (size <= kSmall) {
     made = ask_one(asking(), request.home, op, item, request.parts);
   } else {
-    GODWIT_TRY(Room room, write_parts(request.home, request.parts));
+    GODWIT_TRY(Room room, write_parts(request.home, request.parts, request.progress));
     item.a = room.ticket;
     op = ObjectOp::commit;
     made = ask_one(asking(), request.home, op, item);
