@@ -32,17 +32,11 @@ struct Arguments {
   return key * 31 + 7;
 }
 
-// Functions of each bundle, by index. `work` is neither inline nor idempotent. `sum` adds up two
-// spans of u64, the others take Arguments.
-enum SimFunction : std::uint32_t {
-  echo,
-  work,
-  idempotent_work,
-  travel,
-  throws,
-  kSimFunctions,
-  sum = kSimFunctions
-};
+// Functions of each bundle, by index. `work` is neither inline nor idempotent.
+enum SimFunction : std::uint32_t { echo, work, idempotent_work, travel, throws, kSimFunctions };
+// Two more: one leaves the answer to the node's Objects, the other adds up two spans of u64.
+inline constexpr auto ask = static_cast<SimFunction>(kSimFunctions);
+inline constexpr auto sum = static_cast<SimFunction>(kSimFunctions + 1);
 
 // What ran, by key and hop; across crashes, since a model forgets nothing.
 using Executions = std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t>;

@@ -93,6 +93,7 @@ class Runtime final : private call::Dialer, private call::EngineObserver, privat
   [[nodiscard]] ref::ObjectAccess& objects() { return *object_access_; }
   // Null: no home.
   [[nodiscard]] ref::ObjectStore* object_store() { return object_store_.get(); }
+  [[nodiscard]] ref::SegmentMap& segment_map() { return segment_map_; }
   [[nodiscard]] Epoch epoch() const { return options_.epoch; }
 
   // Any thread: runs `f` as the reactor's owner and waits for it.
@@ -124,6 +125,7 @@ class Runtime final : private call::Dialer, private call::EngineObserver, privat
   void objects_used();
   void sweep_objects();
   void sweep_objects_at(Time when);
+  void trim_objects();
   void lose_objects_of(NodeId node, const Error& why);
 
   void directory_changed();
@@ -171,9 +173,11 @@ class Runtime final : private call::Dialer, private call::EngineObserver, privat
   std::unique_ptr<region::RegionService> region_service_;
   std::unique_ptr<ref::ObjectStore> object_store_;
   std::unique_ptr<ref::ObjectService> object_service_;
+  ref::SegmentMap segment_map_{{}};
   std::unique_ptr<ref::SegmentExchange> segments_;
   std::atomic<bool> objects_used_{false};  // since the last sweep
   TimerId object_sweep_;
+  bool trimming_objects_ = false;
   std::unique_ptr<ref::AccessHost> access_host_;
   std::unique_ptr<ref::ObjectAccess> object_access_;
   call::Port* shm_port_ = nullptr;

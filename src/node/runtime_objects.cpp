@@ -1,5 +1,7 @@
 // What a runtime does for objects: makes their parts, keeps their time, and tells them of the peers
 // that come and go.
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "base/fail.hpp"
@@ -15,12 +17,13 @@ class AccessHost final : public ref::AccessHost {
 
   call::Caller& caller() override { return runtime_.caller(); }
   Epoch epoch() override { return runtime_.epoch(); }
+  ref::SegmentMap& segments() override { return runtime_.segment_map(); }
   // The exchange keeps the time, so the wait ends.
-  Result<std::shared_ptr<const ref::MappedSegment>> map(const ref::SegmentKey& key,
-                                                        std::chrono::nanoseconds at_most) override {
+  Result<ref::SegmentMap::Mapped> map(const ref::SegmentKey& key,
+                                      std::chrono::nanoseconds at_most) override {
     struct Answer {
       fabric::Waiter waiter;
-      Result<std::shared_ptr<const ref::MappedSegment>> segment;
+      Result<ref::SegmentMap::Mapped> segment;
     };
     Answer answer;
     runtime_.run_as_owner([&] {
@@ -48,6 +51,10 @@ void Runtime::make_objects() {
   if (options_.objects) {
     ref::ObjectStore::Options options{
         .home = options_.id, .arena = *options_.objects, .key = ref::HandleKey::random()};
+    options.is_linked = [this](NodeId node) {
+      return node == options_.id ||
+             engine_->is_linked(node);  // functions hold objects of ours, too
+    };
     options.on_ready = [this](std::uint64_t waiter) { engine_->run_again(waiter); };
     object_store_ = std::make_unique<ref::ObjectStore>(*reactor_, std::move(options));
     object_service_ = std::make_unique<ref::ObjectService>(
@@ -55,7 +62,8 @@ void Runtime::make_objects() {
     engine_->set_objects(object_service_.get());
   }
   segments_ = std::make_unique<ref::SegmentExchange>(
-      *engine_, *reactor_, object_store_ != nullptr ? &object_store_->arena() : nullptr);
+      *engine_, *reactor_, segment_map_,
+      object_store_ != nullptr ? &object_store_->arena() : nullptr);
   access_host_ = std::make_unique<AccessHost>(*this);
   object_access_ = std::make_unique<ref::ObjectAccess>(*access_host_, object_store_.get());
   if (object_service_ != nullptr) object_service_->reach_others_by(*object_access_);
@@ -77,11 +85,25 @@ void Runtime::sweep_objects_at(Time when) {
 void Runtime::sweep_objects() {
   if (object_store_ == nullptr) return;
   objects_used_.store(false);
+  trim_objects();
   if (const Time next = object_store_->sweep(); next.ns != INT64_MAX) sweep_objects_at(next);
 }
 
+// What freed objects leave beyond what is worth keeping goes back to the system, which takes long.
+void Runtime::trim_objects() {
+  const std::size_t keep = options_.objects->keep_bytes;
+  ref::Arena& arena = object_store_->arena();
+  const ref::Arena::Use use = arena.use();
+  if (use.held_bytes - use.used_bytes <= keep || std::exchange(trimming_objects_, true)) return;
+  reactor_->offload([&arena, keep] { arena.trim(keep); }, [this] { trimming_objects_ = false; });
+}
+
 void Runtime::lose_objects_of(NodeId node, const Error& why) {
-  if (segments_ != nullptr) segments_->on_lost(node, why);
+  if (segments_ != nullptr) {
+    segments_->on_lost(node, {ErrorCode::node_lost,
+                              fmt::format("the link to {} broke: {}", name_of(node), why.message)});
+  }
+  segment_map_.forget_home(node);
   if (object_store_ != nullptr && why.code != ErrorCode::none) object_store_->lost(node);
 }
 

@@ -18,7 +18,7 @@ namespace godwit::ref {
 
 // A piece of a segment; a plain value, freed by Arena::free().
 struct Extent {
-  std::uint64_t segment = 0;  // from 1 on; never used again
+  std::uint64_t segment = 0;  // not 0; never used again, also by later lives of the node
   std::uint64_t offset = 0;   // in the segment's memory; a multiple of 64
   std::size_t capacity = 0;   // bytes that may be used, at least what was asked for
   std::byte* data = nullptr;  // where this process has it mapped

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/ids.hpp"
 #include "base/list.hpp"
 #include "fabric/memory/segment.hpp"
 #include "ref/arena.hpp"
@@ -71,7 +72,9 @@ struct Arena::State {
   std::mutex making_slab;  // taken before the other: who waits for a slab may find room in it
   mutable std::mutex mutex;
   std::unordered_map<std::uint64_t, std::unique_ptr<ArenaSegment>> segments;
-  std::uint64_t last_id = 0;
+  // Begins anywhere: a peer that has mapped a segment of this node's last life must not take it for
+  // one of this life.
+  std::uint64_t last_id = random_node_id().value >> 1;
   Use use;
   std::size_t slab_bytes = 0;  // of all slabs
 

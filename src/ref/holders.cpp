@@ -37,36 +37,47 @@ Result<Holders::Admission> Holders::admit(Holder holder) {
   Known& known = place->second;
   known.holder = holder;
   known.life = admission.life = ++lives_;
-  times_.set(known, silent_from(holder.node));
+  times_.set(known, after(clock_.now(), options_.lease));
   return admission;
-}
-
-Time Holders::silent_from(NodeId node) const {
-  return node == options_.home ? kNever : after(clock_.now(), options_.lease);
 }
 
 bool Holders::renew(Holder holder) {
   const std::lock_guard lock(mutex_);
   const auto place = known_.find(holder.node);
   if (place == known_.end() || place->second.holder != holder) return false;
-  times_.set(place->second, silent_from(holder.node));
+  times_.set(place->second, after(clock_.now(), options_.lease));
   return true;
 }
 
 void Holders::lost(NodeId node) {
   const std::lock_guard lock(mutex_);
   const auto place = known_.find(node);
-  if (place == known_.end() || node == options_.home) return;
+  if (place == known_.end()) return;
   const Time end = after(clock_.now(), options_.lost_grace);
   if (end < place->second.at) times_.set(place->second, end);
 }
 
+std::optional<Holders::Life> Holders::take(Holder holder) {
+  const std::lock_guard lock(mutex_);
+  const auto place = known_.find(holder.node);
+  if (place == known_.end() || place->second.holder != holder) return std::nullopt;
+  return forget(place->second);
+}
+
 std::optional<Holders::Life> Holders::take_silent(Time now) {
   const std::lock_guard lock(mutex_);
-  Known* known = times_.due(now);
-  if (known == nullptr) return std::nullopt;
-  const Life life{known->holder.node, known->life};
-  times_.set(*known, kNever);
+  for (Known* known = times_.due(now); known != nullptr; known = times_.due(now)) {
+    // A link tells of its end: a process that is silent on one was stopped, and may go on.
+    if (!options_.is_linked || !options_.is_linked(known->holder.node)) return forget(*known);
+    times_.set(*known, after(now, options_.lease));
+  }
+  return std::nullopt;
+}
+
+// With the lock held.
+Holders::Life Holders::forget(Known& known) {
+  const Life life{known.holder.node, known.life};
+  times_.set(known, kNever);
   known_.erase(life.node);
   return life;
 }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
@@ -21,10 +22,10 @@ namespace godwit::ref {
 class Holders {
  public:
   struct Options {
-    NodeId home;  // this very process, whose life does not end here
     Duration lease;
     Duration lost_grace;
     std::size_t max_holders;
+    std::function<bool(NodeId)> is_linked;  // may be null
   };
   struct Life {
     NodeId node;
@@ -43,18 +44,20 @@ class Holders {
   // False: it has no life here.
   bool renew(Holder holder);
   void lost(NodeId node);
+  // Ends its life; the caller lets go of what it holds. None: it has no life here.
+  [[nodiscard]] std::optional<Life> take(Holder holder);
   // One whose time is over; it is forgotten here, and the caller lets go of what it holds.
   [[nodiscard]] std::optional<Life> take_silent(Time now);
   [[nodiscard]] Time next() const;
   [[nodiscard]] std::size_t size() const;
 
  private:
-  [[nodiscard]] Time silent_from(NodeId node) const;
-
   struct Known : TimeHook {
     Holder holder;
     std::uint64_t life = 0;
   };
+
+  [[nodiscard]] Life forget(Known& known);
 
   const Clock& clock_;
   const Options options_;

@@ -78,10 +78,17 @@ void ObjectAccess::Holdings::renew() {
   }
 }
 
+// A home that cannot be reached ends by itself what is left there.
 void ObjectAccess::Holdings::close() {
-  flush();  // does nothing the second time
-  const std::lock_guard lock(mutex_);
-  closed_ = true;
+  std::unordered_map<NodeId, Home> homes;
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(closed_, true)) return;
+    homes.swap(homes_);
+  }
+  for (const auto& [home, at] : homes) {
+    start(asking_, {.home = home, .op = wire::ObjectOp::leave}, Ask::at_once).detach();
+  }
 }
 
 }  // namespace godwit::ref

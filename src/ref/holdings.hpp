@@ -25,7 +25,7 @@ class ObjectAccess::Holdings : public std::enable_shared_from_this<Holdings> {
   void add(NodeId home);
   void remove(NodeId home);
   void release(NodeId home, std::uint64_t pin);
-  // Gives back what there is; nothing is posted afterwards.
+  // Tells all homes where there is something that it is over; nothing is posted afterwards.
   void close();
 
  private:

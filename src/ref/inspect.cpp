@@ -65,11 +65,16 @@ ObjectStore::Stats ObjectStore::stats() const {
   stats.holders_lost = state_->holders_lost.load(std::memory_order_relaxed);
   stats.reservations = state_->reservations.size();
   stats.waiters = state_->waiters.size();
+  stats.holders = state_->holders.size();
   return stats;
 }
 
 bool ObjectStore::renew(Holder holder) {
   return state_->holders.renew(holder);
+}
+
+void ObjectStore::leave(Holder holder) {
+  if (const auto life = state_->holders.take(holder)) state_->end_life(*life);
 }
 
 void ObjectStore::lost(NodeId node) {

@@ -9,19 +9,20 @@
 namespace godwit::ref {
 
 std::size_t SegmentMap::KeyHash::operator()(const SegmentKey& key) const noexcept {
-  return static_cast<std::size_t>(mix64(key.home.value ^ mix64(key.epoch.value ^ key.segment)));
+  return static_cast<std::size_t>(mix64(
+      key.home.value ^ mix64(key.segment * 2 + (key.access == fabric::Access::write ? 1 : 0))));
 }
 
-SegmentMap::Mapped SegmentMap::find_held(const SegmentKey& key, fabric::Access access) {
+SegmentMap::Mapped SegmentMap::find_held(const SegmentKey& key) {
   const auto found = by_key_.find(key);
-  if (found == by_key_.end() || !found->second->mapped->allows(access)) return nullptr;
+  if (found == by_key_.end()) return nullptr;
   entries_.splice(entries_.end(), entries_, found->second);
   return found->second->mapped;
 }
 
-SegmentMap::Mapped SegmentMap::find(const SegmentKey& key, fabric::Access access) {
+SegmentMap::Mapped SegmentMap::find(const SegmentKey& key) {
   const std::lock_guard lock(mutex_);
-  return find_held(key, access);
+  return find_held(key);
 }
 
 SegmentMap::Mapped SegmentMap::take_out(Entries::iterator entry) {
@@ -51,18 +52,16 @@ Status SegmentMap::make_room(std::size_t size, std::vector<Mapped>& taken) {
 }
 
 Result<SegmentMap::Mapped> SegmentMap::map(const SegmentKey& key, const fabric::Fd& memory,
-                                           std::size_t size, fabric::Access access) {
+                                           std::size_t size) {
   GODWIT_CHECK(fabric::check_memory(memory.get(), size));
-  if (Mapped mapped = find(key, access)) return mapped;
+  if (Mapped mapped = find(key)) return mapped;
   const auto pages =
-      access == fabric::Access::write ? fabric::Pages::now : fabric::Pages::on_demand;
-  GODWIT_TRY(fabric::Mapping mapping, fabric::map_memory(memory.get(), size, access, pages));
-  Mapped made = std::make_shared<const MappedSegment>(std::move(mapping), access);
+      key.access == fabric::Access::write ? fabric::Pages::now : fabric::Pages::on_demand;
+  GODWIT_TRY(fabric::Mapping mapping, fabric::map_memory(memory.get(), size, key.access, pages));
+  Mapped made = std::make_shared<const MappedSegment>(std::move(mapping));
   std::vector<Mapped> taken;  // unmapped after the lock is gone
   const std::lock_guard lock(mutex_);
-  if (Mapped mapped = find_held(key, access)) return mapped;  // another thread was quicker
-  if (const auto lesser = by_key_.find(key); lesser != by_key_.end())
-    taken.push_back(take_out(lesser->second));
+  if (Mapped mapped = find_held(key)) return mapped;  // another thread was quicker
   GODWIT_CHECK(make_room(size, taken));
   entries_.push_back({key, made});
   by_key_.emplace(key, std::prev(entries_.end()));

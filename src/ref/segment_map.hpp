@@ -17,11 +17,12 @@
 
 namespace godwit::ref {
 
-// A segment of one life of its home; never used again for another.
+// A segment, mapped for reading or for writing: readers cannot write, also where the same process
+// writes elsewhere in it. Its number means this one segment for good (Arena).
 struct SegmentKey {
   NodeId home;
-  Epoch epoch;
   std::uint64_t segment = 0;
+  fabric::Access access = fabric::Access::read;
   friend bool operator==(const SegmentKey&, const SegmentKey&) = default;
 };
 
@@ -29,16 +30,11 @@ struct SegmentKey {
 // pinned or reserved.
 class MappedSegment {
  public:
-  MappedSegment(fabric::Mapping mapping, fabric::Access access) noexcept
-      : mapping_(std::move(mapping)), access_(access) {}
+  explicit MappedSegment(fabric::Mapping mapping) noexcept : mapping_(std::move(mapping)) {}
 
   // Touching it to write is fatal unless it was mapped for that.
   [[nodiscard]] std::byte* data() const noexcept { return mapping_.data(); }
   [[nodiscard]] std::size_t size() const noexcept { return mapping_.size(); }
-  [[nodiscard]] fabric::Access access() const noexcept { return access_; }
-  [[nodiscard]] bool allows(fabric::Access access) const noexcept {
-    return access == fabric::Access::read || access_ == fabric::Access::write;
-  }
   // Whether that range lies in it; offsets and sizes off the wire are checked with this.
   [[nodiscard]] bool holds(std::uint64_t offset, std::uint64_t size) const noexcept {
     return offset <= mapping_.size() && size <= mapping_.size() - offset;
@@ -46,7 +42,6 @@ class MappedSegment {
 
  private:
   fabric::Mapping mapping_;
-  fabric::Access access_;
 };
 
 // Any thread; a call takes a lock for a moment. Who has a MappedSegment may use it for as long as
@@ -68,15 +63,15 @@ class SegmentMap {
   SegmentMap(const SegmentMap&) = delete;
   SegmentMap& operator=(const SegmentMap&) = delete;
 
-  // Null: not mapped, or not for that.
-  [[nodiscard]] Mapped find(const SegmentKey& key, fabric::Access access);
-  // Maps what the home shared. One that is mapped for it already is returned instead. Beyond the
+  // Null: not mapped.
+  [[nodiscard]] Mapped find(const SegmentKey& key);
+  // Maps what the home shared. One that is mapped already is returned instead. Beyond the
   // limits those longest unused go. Mapping for reading takes microseconds, and pages cost when
   // they are first read; for writing it takes a millisecond per 5 MB, a seventh of what touching
   // the pages one by one would. Errors: protocol_violation (it is no memory of that size),
   // resource_exhausted (the limits, with all in use; or the system's).
   [[nodiscard]] Result<Mapped> map(const SegmentKey& key, const fabric::Fd& memory,
-                                   std::size_t size, fabric::Access access);
+                                   std::size_t size);
   // The home is gone, or has given the segment back: it is unmapped once nobody uses it.
   void forget(const SegmentKey& key);
   void forget_home(NodeId home);
@@ -94,7 +89,7 @@ class SegmentMap {
   using Entries = std::list<Entry>;  // the longest unused first
 
   // With the lock held. What they take out is unmapped by the caller, without it.
-  [[nodiscard]] Mapped find_held(const SegmentKey& key, fabric::Access access);
+  [[nodiscard]] Mapped find_held(const SegmentKey& key);
   [[nodiscard]] Mapped take_out(Entries::iterator entry);
   [[nodiscard]] Status make_room(std::size_t size, std::vector<Mapped>& taken);
 

@@ -10,25 +10,23 @@ namespace {
 
 constexpr std::uint32_t kToWrite = 1;
 
-Result<std::shared_ptr<const MappedSegment>> accept(const SegmentKey& key,
-                                                    const call::Grants::Granted& granted) {
+Result<SegmentMap::Mapped> accept(SegmentMap& map, const SegmentKey& key,
+                                  const call::Grants::Granted& granted) {
   GODWIT_TRY(const wire::SegmentGrant grant, wire::parse_segment_grant(granted.body));
   if (granted.descriptors.size() != 1 || grant.segment != key.segment) {
     return fail(ErrorCode::protocol_violation,
                 "a grant of segment {} came with {} descriptors, for segment {}", key.segment,
                 granted.descriptors.size(), grant.segment);
   }
-  const int memory = granted.descriptors[0].get();
-  GODWIT_CHECK(fabric::check_memory(memory, grant.size));
-  GODWIT_TRY(fabric::Mapping mapping,
-             fabric::map_memory(memory, grant.size, key.access, fabric::Pages::now));
-  return std::make_shared<const MappedSegment>(std::move(mapping));
+  return map.map(key, granted.descriptors[0], grant.size);
 }
 
 }  // namespace
 
-SegmentExchange::SegmentExchange(call::Engine& engine, Scheduler& scheduler, Arena* arena)
+SegmentExchange::SegmentExchange(call::Engine& engine, Scheduler& scheduler, SegmentMap& map,
+                                 Arena* arena)
     : engine_(engine),
+      map_(map),
       arena_(arena),
       grants_(
           engine, scheduler, {wire::Kind::ask_segment, wire::Kind::segment},
@@ -36,12 +34,12 @@ SegmentExchange::SegmentExchange(call::Engine& engine, Scheduler& scheduler, Are
 
 void SegmentExchange::map(const SegmentKey& wanted, Duration at_most, Done done) {
   const bool writes = wanted.access == fabric::Access::write;
-  grants_.ask(wanted.home, wire::Header{.aux = writes ? kToWrite : 0, .subject = wanted.segment},
-              at_most,
-              [wanted, done = std::move(done)](Result<call::Grants::Granted> granted) mutable {
-                if (!granted) return done(tl::unexpected(std::move(granted).error()));
-                done(accept(wanted, *granted));
-              });
+  grants_.ask(
+      wanted.home, wire::Header{.aux = writes ? kToWrite : 0, .subject = wanted.segment}, at_most,
+      [this, wanted, done = std::move(done)](Result<call::Grants::Granted> granted) mutable {
+        if (!granted) return done(tl::unexpected(std::move(granted).error()));
+        done(accept(map_, wanted, *granted));
+      });
 }
 
 Status SegmentExchange::grant(NodeId asker, const wire::Header& question) {

@@ -32,17 +32,17 @@ StoreState::StoreState(const Clock& clock_of_all, ObjectStore::Options wanted)
     : clock(clock_of_all),
       options(std::move(wanted)),
       arena(options.arena),
-      holders(clock, {.home = options.home,
-                      .lease = options.holder_lease,
+      holders(clock, {.lease = options.holder_lease,
                       .lost_grace = options.lost_grace,
-                      .max_holders = options.max_holders}) {
+                      .max_holders = options.max_holders,
+                      .is_linked = options.is_linked}) {
   for (unsigned i = 0; i < kShards; ++i) shards.emplace_back(i);
 }
 
 Shard& StoreState::shard_for_new() noexcept {
   static std::atomic<unsigned> threads{0};
-  thread_local const unsigned mine = threads.fetch_add(1, std::memory_order_relaxed);
-  return shards[mine % kShards];
+  thread_local unsigned next = threads.fetch_add(1, std::memory_order_relaxed) * kThreadStride;
+  return shards[next++ / kInARow % kShards];
 }
 
 Status StoreState::check(const Handle& handle, Rights needed) const {
@@ -73,6 +73,7 @@ Result<Handle> StoreState::add(Holder holder, const NewObject& wanted, const Ver
     return refuse_another_object(options.home, options.max_objects);
   }
   Shard& shard = shard_for_new();
+  const ObjectId id = shard.new_id();
   const Time now = clock.now();
   Visit visit(*this, shard);
   HolderShare* share = nullptr;
@@ -84,7 +85,6 @@ Result<Handle> StoreState::add(Holder holder, const NewObject& wanted, const Ver
     }
     share = *admitted;
   }
-  const ObjectId id = shard.new_id();
   Object& object = shard.live[id];
   object.id = id;
   object.type = wanted.type;

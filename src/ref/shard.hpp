@@ -46,6 +46,9 @@ struct alignas(64) Shard {
 // shards' at once.
 struct StoreState {
   static constexpr unsigned kShards = 1U << Numbered<Pin>::kSuffixBits;
+  // How many objects a thread puts into a shard before it goes on to the next.
+  static constexpr unsigned kInARow = 1024;
+  static constexpr unsigned kThreadStride = 5 * kInARow;
 
   StoreState(const Clock& clock, ObjectStore::Options options);
 
@@ -53,8 +56,8 @@ struct StoreState {
     return shards[id.bytes.back() % kShards];
   }
   [[nodiscard]] Shard& shard_of(std::uint64_t number) noexcept { return shards[number % kShards]; }
-  // A thread puts into a shard of its own, as far as there are enough: two threads that each work
-  // with their own objects do not meet.
+  // Threads that put at the same time put into different shards, mostly, and do not meet; all the
+  // objects of one thread are spread over the shards, for those who read them.
   [[nodiscard]] Shard& shard_for_new() noexcept;
 
   // The handle is this home's, unchanged, and allows `needed`.

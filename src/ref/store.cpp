@@ -190,8 +190,10 @@ Result<Handle> ObjectStore::update(Holder holder, const Handle& handle, std::uin
   bool others = false;
   object->borrows.for_each([&](const Borrow& borrow) {
     const bool mine = borrow.holder->holder == holder;
-    writes |= mine && borrow.kind == BorrowKind::write;
-    others |= !mine;
+    // A process must not change with one hand what it reads with the other.
+    const bool its_write = mine && borrow.kind == BorrowKind::write;
+    writes |= its_write;
+    others |= !its_write;
   });
   if (others) return refuse_borrowed(handle, *object, "update");
   if (!writes) return refuse_not_owner(handle, *object, holder, "update");

@@ -61,8 +61,9 @@ enum class ObjectOp : std::uint8_t {
   // newer than `a`, or for 0 once it is there.
   wait = 29,
   renew = 30,
+  leave = 31,  // the process ends: it holds nothing any more
 };
-inline constexpr std::uint8_t kObjectOps = 31;
+inline constexpr std::uint8_t kObjectOps = 32;
 
 struct ObjectRequest {
   ObjectOp op = ObjectOp::none;

@@ -119,9 +119,8 @@ constexpr Setting kTable[] = {
     {.name = "object_budget_mb",
      .member = &Settings::object_budget_mb,
      .value = "MEBIBYTES",
-     .help =
-         "Memory for the objects that this node is the home of; beyond it none is taken; 0: a "
-         "quarter of the machine's",
+     .help = "Memory for the objects that this node is the home of; beyond it none is taken; 0: a "
+             "quarter of the machine's",
      .least = 0,
      .most = kMaxMebibytes},
     {.name = "region_budget_mb",

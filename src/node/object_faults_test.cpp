@@ -1,0 +1,194 @@
+// Processes that die while they hold objects: what they had is given back, and nobody waits in
+// vain.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "node/object_for_test.hpp"
+#include "ref/access.hpp"
+
+namespace godwit::node {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+using Numbers = std::uint64_t[];
+
+// Another process of the fleet, which does something there and then waits to be killed. Made before
+// the fleet: a process with threads must not fork.
+class Accomplice {
+ public:
+  // What `act` returns is kept until the end.
+  explicit Accomplice(
+      const std::function<std::shared_ptr<void>(Fleet& fleet, std::string& answer)>& act) {
+    EXPECT_EQ(::pipe(to_), 0);
+    EXPECT_EQ(::pipe(from_), 0);
+    pid_ = ::fork();
+    if (pid_ != 0) return;
+    ::close(to_[1]);
+    ::close(from_[0]);
+    const std::string address = read_line(to_[0]);
+    auto fleet = Fleet::join(address);
+    std::string answer = fleet ? "" : fleet.error().message;
+    std::shared_ptr<void> kept;
+    if (fleet) kept = act(*fleet, answer);
+    answer += '\n';
+    if (::write(from_[1], answer.data(), answer.size()) < 0) ::_exit(1);
+    const std::string never = read_line(to_[0]);  // also ends with the test itself
+    ::_exit(0);
+  }
+  Accomplice(const Accomplice&) = delete;
+  Accomplice& operator=(const Accomplice&) = delete;
+  ~Accomplice() {
+    kill();
+    for (const int fd : {to_[0], to_[1], from_[0], from_[1]}) ::close(fd);
+  }
+
+  // Lets it act; its answer.
+  std::string act_in(const Fleet& fleet) {
+    const std::string address = fleet.describe().front().addresses.front() + "\n";
+    EXPECT_GT(::write(to_[1], address.data(), address.size()), 0);
+    return read_line(from_[0]);
+  }
+  void kill() {
+    if (pid_ <= 0) return;
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+    pid_ = -1;
+  }
+
+ private:
+  static std::string read_line(int fd) {
+    std::string line;
+    char c = 0;
+    while (::read(fd, &c, 1) == 1 && c != '\n') line += c;
+    return line;
+  }
+
+  int to_[2]{};
+  int from_[2]{};
+  pid_t pid_ = -1;
+};
+
+template <class T>
+std::shared_ptr<void> keep(T value) {
+  return std::make_shared<T>(std::move(value));
+}
+
+class ObjectFaults : public testing::TestWithParam<LocalTransport> {
+ protected:
+  static Fleet start(std::vector<std::string> node_arguments = {}) {
+    LocalOptions options;
+    options.transport = GetParam();
+    options.node_arguments = std::move(node_arguments);
+    return local(2, std::move(options));
+  }
+};
+
+TEST_P(ObjectFaults, AKilledBorrowerGivesBackWhatItHad) {
+  Accomplice borrower([](Fleet& fleet, std::string& answer) {
+    EXPECT_TRUE(eventually([&] { return fleet.find_name("object").has_value(); }));
+    const auto ref = good(Ref<Numbers>::parse(fleet, good(fleet.find_name("object"))));
+    auto borrowed = good(Borrowed<Numbers>::from(ref));
+    answer = std::to_string(borrowed->size());
+    return keep(std::move(borrowed));
+  });
+  Fleet fleet = start();
+  auto owned = good(Owned<Numbers>::put(fleet.node(0), numbers(100'000)));
+  good(fleet.put_name("object", owned.ref().handle().to_text()));
+  ASSERT_EQ(borrower.act_in(fleet), "100000");
+  expect_error(owned.borrow_mut(), ErrorCode::borrowed);
+  borrower.kill();
+  EXPECT_TRUE(eventually([&] { return owned.borrow_mut().has_value(); }, seconds(20)));
+  EXPECT_TRUE(eventually([&] { return good(owned.ref().status()).pins == 0; }, seconds(20)));
+}
+
+TEST_P(ObjectFaults, WhatAKilledProcessOwnsEnds) {
+  Accomplice owner([](Fleet& fleet, std::string& answer) {
+    auto owned = good(Owned<Numbers>::put(fleet.node(1), numbers(100'000)));
+    answer = owned.ref().handle().to_text();
+    return keep(std::move(owned));
+  });
+  Fleet fleet = start();
+  const auto ref = good(Ref<Numbers>::parse(fleet, owner.act_in(fleet)));
+  EXPECT_EQ((*ref).size(), 100'000);
+  owner.kill();
+  EXPECT_TRUE(eventually([&] { return !good(ref.exists()); }, seconds(20)));
+  EXPECT_EQ((*ref)[99'999], 100'006) << "a reader keeps what it has";
+}
+
+TEST_P(ObjectFaults, ThePromiseOfAKilledProducerIsBroken) {
+  Accomplice producer([](Fleet& fleet, std::string& answer) {
+    auto promise = good(Promise<Numbers>::make(fleet.node(1)));
+    answer = promise.ref().handle().to_text();
+    return keep(std::move(promise));
+  });
+  Fleet fleet = start();
+  const auto ref = good(Ref<Numbers>::parse(fleet, producer.act_in(fleet)));
+  std::thread consumer([&] { expect_error(ref.wait(seconds(30)), ErrorCode::node_lost); });
+  producer.kill();
+  consumer.join();
+}
+
+TEST_P(ObjectFaults, MemoryThatAKilledWriterReservedIsFreeAgain) {
+  constexpr std::uint64_t kMost = std::uint64_t{40} << 20;
+  Accomplice writer([](Fleet& fleet, std::string& answer) {
+    wire::ObjectItem item;
+    item.handle.size = kMost;
+    const auto reserved = ref::ask_one(fleet.objects().asking(), NodeId{fleet.node(0).id()},
+                                       wire::ObjectOp::reserve, item);
+    answer = reserved ? "reserved" : reserved.error().message;
+    return std::shared_ptr<void>();
+  });
+  Fleet fleet = start({"--object-budget-mb=64"});
+  ASSERT_EQ(writer.act_in(fleet), "reserved");
+  const auto values = numbers(kMost / 8);
+  expect_error(fleet.node(0).put(values), ErrorCode::resource_exhausted, "budget");
+  writer.kill();
+  EXPECT_TRUE(eventually([&] { return fleet.node(0).put(values).has_value(); }, seconds(20)));
+}
+
+// Whatever moment it dies at: the whole object or an error, in time.
+TEST_P(ObjectFaults, AHomeThatIsKilledWhileItIsReadIsAnErrorOrTheWholeObject) {
+  Fleet fleet = start();
+  const auto values = numbers(std::size_t{4} << 20);
+  for (int round = 0; round < 3; ++round) {
+    const NodeHandle home = good(fleet.find("n1"));
+    const auto ref = good(home.put(values));
+    std::atomic<bool> begun = false;
+    std::thread reader([&] {
+      begun = true;
+      const auto found = ref.resolve();
+      if (found) {
+        EXPECT_TRUE(std::equal((*found)->begin(), (*found)->end(), values.begin(), values.end()));
+      } else {
+        EXPECT_TRUE(found.error().code == ErrorCode::node_lost ||
+                    found.error().code == ErrorCode::unreachable)
+            << found.error().message;
+      }
+    });
+    EXPECT_TRUE(eventually([&] { return begun.load(); }));
+    // At once, when the home has heard of the reader, and a little later.
+    const auto other = good(Ref<Numbers>::from(fleet, ref.handle()));
+    for (int look = 0; look < round; ++look) {
+      EXPECT_TRUE(eventually([&] { return good(other.status()).reads > 0; }));
+    }
+    good(fleet.kill(home));
+    reader.join();
+    good(fleet.restart(home));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Fleets, ObjectFaults,
+                         testing::Values(LocalTransport::shm, LocalTransport::tcp), transport_name);
+
+}  // namespace
+}  // namespace godwit::node
