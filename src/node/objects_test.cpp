@@ -100,6 +100,27 @@ TEST_P(Objects, ManyAreMovedInFewMessages) {
   }
 }
 
+TEST_P(Objects, ManyAreResolvedWithoutWaitingForEach) {
+  std::vector<Ref<std::uint64_t[]>> refs;
+  for (std::size_t i = 0; i < 50; ++i) {
+    refs.push_back(good(fleet_.node(i % 2).put(numbers(i % 5 == 0 ? 20'000 : i))));
+  }
+  good(refs[7].evict());
+  std::vector<Future<Pinned<std::uint64_t[]>>> under_way;
+  for (const auto& ref : refs) under_way.push_back(ref.resolve_later());
+  for (std::size_t i = 0; i < refs.size(); ++i) {
+    const auto found = under_way[i].get();
+    if (i == 7) {
+      ASSERT_FALSE(found);
+      EXPECT_EQ(found.error().reason, ErrorCode::not_found) << found.error().message;
+      continue;
+    }
+    ASSERT_TRUE(found) << found.error().message;
+    EXPECT_EQ((*found)->size(), i % 5 == 0 ? 20'000 : i);
+    EXPECT_TRUE(refs[i].is_resolved());
+  }
+}
+
 TEST_P(Objects, ANewVersionLeavesTheOldOneToItsReaders) {
   const auto first = good(fleet_.node(0).put(numbers(5'000)));
   const auto unread = good(Ref<std::uint64_t[]>::from(fleet_, first.handle()));

@@ -45,6 +45,7 @@ void Runtime::make_objects() {
   if (options_.objects) {
     ref::ObjectStore::Options options{
         .home = options_.id, .arena = *options_.objects, .key = ref::HandleKey::random()};
+    options.is_linked = [this](NodeId node) { return engine_->is_linked(node); };
     options.on_ready = [this](std::uint64_t waiter) { engine_->run_again(waiter); };
     object_store_ = std::make_unique<ref::ObjectStore>(*reactor_, std::move(options));
     object_service_ =

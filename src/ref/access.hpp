@@ -91,6 +91,12 @@ class ObjectAccess {
   [[nodiscard]] Result<Handle> fulfil(const Handle& handle, std::span<const Bytes> parts);
 
   [[nodiscard]] Result<std::shared_ptr<const View>> resolve(const Handle& handle);
+  // The same in two steps, between which nobody waits: the question, and what its answer leads to
+  // once it is there (or, where the home has to be asked again, waits after all). An empty call: it
+  // is this process's own, and is there.
+  [[nodiscard]] detail::CallHandle begin_resolve(const Handle& handle);
+  [[nodiscard]] Result<std::shared_ptr<const View>> finish_resolve(const Handle& handle,
+                                                                   detail::CallHandle call);
   [[nodiscard]] std::vector<Result<std::shared_ptr<const View>>> resolve_batch(
       std::span<const Handle> handles);
   // Waits until a promised object is there, or for `newer_than` other than 0 until there is a newer
@@ -123,6 +129,7 @@ class ObjectAccess {
   void release(NodeId home, std::uint64_t pin);
 
  private:
+  [[nodiscard]] bool is_own(NodeId home);
   class Holdings;
   class Mappings;
   struct Room;

@@ -150,6 +150,26 @@ TEST_F(Lifetimes, AHolderWhoseLinkBrokeHasAMomentToComeBack) {
   expect_empty();
 }
 
+TEST(LinkedHolders, AreSilentForAsLongAsTheyLike) {
+  ManualClock clock;
+  bool linked = true;
+  ObjectStore::Options options = options_for_test();
+  options.is_linked = [&](NodeId) { return linked; };
+  ObjectStore store(clock, std::move(options));
+  constexpr Holder kStopped{.node = {1}, .epoch = {10}};
+  const Handle handle =
+      store.put(kStopped, {.lifetime = {.kind = LifetimeKind::holder}}, {}, kWait).value();
+  for (int i = 0; i < 10; ++i) {
+    clock.advance(11s);
+    store.sweep();
+    EXPECT_TRUE(store.exists(handle));
+  }
+  linked = false;
+  clock.advance(11s);
+  store.sweep();
+  EXPECT_FALSE(store.exists(handle));
+}
+
 TEST_F(Lifetimes, ALaterProcessOfANodeEndsTheEarlierOne) {
   constexpr Holder later{.node = kAlice.node, .epoch = {11}};
   const Handle mine = put(kAlice, "x", of_holder());

@@ -121,6 +121,14 @@ Result<ObjectView> ObjectDoor::resolve(const Handle& handle) const {
   return viewed(access_->resolve(handle));
 }
 
+CallHandle ObjectDoor::begin_resolve(const Handle& handle) const {
+  return access_->begin_resolve(handle);
+}
+
+Result<ObjectView> ObjectDoor::finish_resolve(const Handle& handle, CallHandle call) const {
+  return viewed(access_->finish_resolve(handle, std::move(call)));
+}
+
 std::vector<Result<ObjectView>> ObjectDoor::resolve_all(std::span<const Handle> handles) const {
   std::vector<Result<ObjectView>> views;
   views.reserve(handles.size());

@@ -158,7 +158,7 @@ Status ObjectAccess::write_pieces(const Room& room, std::span<const Bytes> parts
 
 Result<Handle> ObjectAccess::put(const PutRequest& request) {
   const std::uint64_t size = request.size();
-  if (own_ != nullptr && request.home == host_.caller().engine().options().self) {
+  if (is_own(request.home)) {
     return own_->put({request.home, host_.epoch()}, request.object, request.parts,
                      Arena::Wait::yes);
   }

@@ -95,9 +95,14 @@ Result<AnsweredItem> ask_one(const Asking& asking, NodeId home, wire::ObjectOp o
       Answered answered,
       ask(asking, {.home = home, .op = op, .items = {&item, 1}, .tail = tail, .argument = argument},
           how));
-  GODWIT_TRY(const wire::ObjectAnswerView answer, wire::parse_object_answer(answered.bytes));
+  return finish_one(std::move(answered.call));
+}
+
+Result<AnsweredItem> finish_one(CallHandle call) {
+  GODWIT_TRY(const Bytes bytes, answer_of(call));
+  GODWIT_TRY(const wire::ObjectAnswerView answer, wire::parse_object_answer(bytes));
   GODWIT_CHECK(check(answer));
-  return AnsweredItem{std::move(answered.call), answer};
+  return AnsweredItem{std::move(call), answer};
 }
 
 Result<AnsweredItems> ask_all(const Asking& asking, const Question& question, Ask how) {

@@ -56,6 +56,9 @@ struct AnsweredItem {
                                            std::span<const Bytes> tail = {},
                                            std::uint64_t argument = 0, Ask how = Ask::at_once);
 
+// Of a call about one item that has ended.
+[[nodiscard]] Result<AnsweredItem> finish_one(detail::CallHandle call);
+
 // The same for several items of one home.
 struct AnsweredItems {
   detail::CallHandle call;

@@ -63,9 +63,28 @@ Error in_context(const Handle& handle, const Error& error) {
 
 }  // namespace
 
+bool ObjectAccess::is_own(NodeId home) {
+  return own_ != nullptr && home == host_.caller().engine().options().self;
+}
+
 ViewResult ObjectAccess::resolve(const Handle& handle) {
+  detail::CallHandle call = begin_resolve(handle);
+  call.wait();
+  return finish_resolve(handle, std::move(call));
+}
+
+detail::CallHandle ObjectAccess::begin_resolve(const Handle& handle) {
   const NodeId home{handle.home};
-  if (own_ != nullptr && home == host_.caller().engine().options().self) {
+  if (is_own(home)) return {};
+  const ObjectItem item{.handle = handle};
+  return start(asking(),
+               {.home = home, .op = ObjectOp::locate, .items = {&item, 1}, .argument = kSmall},
+               Ask::at_once);
+}
+
+ViewResult ObjectAccess::finish_resolve(const Handle& handle, detail::CallHandle call) {
+  const NodeId home{handle.home};
+  if (is_own(home)) {
     const Holder self{home, host_.epoch()};
     GODWIT_TRY(const Located found, own_->locate(self, handle, Arena::Wait::yes));
     return std::make_shared<const View>(
@@ -75,8 +94,11 @@ ViewResult ObjectAccess::resolve(const Handle& handle) {
              Path::pointer,
              std::make_shared<const OwnPin>(*own_, self, found.pin)});
   }
-  const ObjectItem item{.handle = handle};
-  auto answered = ask_one(asking(), home, ObjectOp::locate, item, {}, kSmall);
+  Result<AnsweredItem> answered = finish_one(std::move(call));
+  if (!answered && answered.error().code == ErrorCode::would_block) {
+    const ObjectItem item{.handle = handle};
+    answered = ask_one(asking(), home, ObjectOp::locate, item, {}, kSmall, Ask::slowly);
+  }
   if (!answered) return tl::unexpected(in_context(handle, answered.error()));
   return view_of(handle, std::move(answered->call), answered->answer);
 }
