@@ -48,9 +48,12 @@ void print_text(const Fleet& fleet, const ObjectRoute& route) {
   fmt::print("{:<10}{}{}\n", route.located ? "locate" : "ask", format_duration(route.ask),
              route.located ? "" : " (not a locate, which counts as a reader)");
   if (!route.measured) return;
-  fmt::print("measured  by {}: first {}, later {}, {}\n", to_string(route.measured->by),
-             format_duration(route.measured->first), format_duration(route.measured->later),
-             rate_text(handle.size, us(route.measured->later) / 1e6));
+  // What is mapped goes no way at all.
+  const std::string rate = route.measured->by == ResolvedBy::mapping
+                               ? ""
+                               : ", " + rate_text(handle.size, us(route.measured->later) / 1e6);
+  fmt::print("measured  by {}: first {}, later {}{}\n", to_string(route.measured->by),
+             format_duration(route.measured->first), format_duration(route.measured->later), rate);
 }
 
 void print_json(const Fleet& fleet, const ObjectRoute& route) {
@@ -88,8 +91,8 @@ void add_explain(CLI::App& root, Invocation& invocation) {
              .summary = "Say where an object is and how it would be reached from here, and why",
              .examples = "godwit explain gdw://AQAP...\ngodwit explain samples --measure",
              .details = "A locate is the question to the home that every resolve begins with; the "
-                        "time is the median\nof some. With --measure the object is resolved, which "
-                        "counts as reading it."});
+                        "time is the median\nof 31, which the home counts as reads. With --measure "
+                        "the object is resolved, too."});
   const auto order = std::make_shared<ExplainOrder>();
   command.add_option("OBJECT", order->object, "Its handle, or its name")->required();
   command.add_flag("--measure", order->measure, "Resolve it a few times, and say what it took");

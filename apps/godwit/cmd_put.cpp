@@ -94,6 +94,13 @@ Status give_name(Fleet& fleet, const PutOrder& order, const Handle& handle) {
   return {};
 }
 
+// A home that is full, or keeps nothing in files, works as it should.
+Failed refused(const Error& error) {
+  const bool by_choice =
+      error.code == ErrorCode::resource_exhausted || error.code == ErrorCode::unsupported;
+  return by_choice ? Failed(Exit::rejected, error) : Failed(error);
+}
+
 void print_put(const PutOrder& order, const Handle& handle, const std::string& home, bool json) {
   if (!json) {
     fmt::print("{}\n", handle.to_text());
@@ -121,13 +128,14 @@ Ended put(const PutOrder& order, bool json) {
   TransferBar bar("put", source.size());
   bar.show(0);
   const ref::Progress progress = [&bar](std::uint64_t bytes) { bar.show(bytes); };
-  GODWIT_TRY(const Handle handle, fleet.objects().put({.home = NodeId{home.id()},
-                                                       .object = object,
-                                                       .parts = source.parts(),
-                                                       .progress = &progress}));
-  bar.finish(handle.size);
-  if (!order.name.empty()) GODWIT_CHECK(give_name(fleet, order, handle));
-  print_put(order, handle, home.name(), json);
+  const auto handle = fleet.objects().put({.home = NodeId{home.id()},
+                                           .object = object,
+                                           .parts = source.parts(),
+                                           .progress = &progress});
+  if (!handle) return tl::unexpected(refused(handle.error()));
+  bar.finish(handle->size);
+  if (!order.name.empty()) GODWIT_CHECK(give_name(fleet, order, *handle));
+  print_put(order, *handle, home.name(), json);
   while (order.hold && !interrupted()) ::poll(nullptr, 0, 100);
   return {};
 }
