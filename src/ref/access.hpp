@@ -107,6 +107,8 @@ class ObjectAccess {
   class Mappings;
   struct Room;
   [[nodiscard]] Result<Room> write_parts(NodeId home, std::span<const Bytes> parts);
+  [[nodiscard]] Result<Handle> settle(wire::ObjectOp op, const Handle& handle,
+                                      std::span<const Bytes> parts);
   [[nodiscard]] Status write_pieces(NodeId home, std::uint64_t ticket,
                                     std::span<const Bytes> parts);
   [[nodiscard]] Result<std::shared_ptr<const View>> view_of(const Handle& handle,
