@@ -14,7 +14,8 @@ namespace godwit::cli {
 namespace {
 
 constexpr std::string_view kDetails =
-    "OVERDUE counts functions that still run past their deadlines (`godwit status` names them);\n"
+    "OVERDUE counts functions that still run past their deadlines (`godwit status` names them),\n"
+    "OBJECTS those that the node is the home of (`godwit objects` lists them);\n"
     "? is a node that did not answer within a second, - one that was not asked: it is not up, or\n"
     "the fleet has more than 64 nodes.";
 
@@ -25,7 +26,19 @@ constexpr std::chrono::milliseconds kAskLimit{1000};
 struct Listed {
   NodeDescription node;
   bool asked = false;
-  std::optional<std::uint64_t> overdue;  // none: not asked, or no answer
+  struct Counts {
+    std::uint64_t overdue = 0;
+    std::uint64_t objects = 0;
+  };
+  std::optional<Counts> counts;  // none: not asked, or no answer
+
+  [[nodiscard]] std::string text(std::uint64_t Counts::* of) const {
+    if (counts) return fmt::format("{}", (*counts).*of);
+    return asked ? "?" : "-";
+  }
+  [[nodiscard]] std::string json(std::uint64_t Counts::* of) const {
+    return counts ? fmt::format("{}", (*counts).*of) : "null";
+  }
 };
 
 std::vector<Listed> look(const Fleet& fleet) {
@@ -40,7 +53,7 @@ std::vector<Listed> look(const Fleet& fleet) {
       one.asked = true;
       if (!answers[i]) continue;
       if (const auto status = trace::JsonValue::parse(*answers[i])) {
-        one.overdue = (*status)["calls"]["overdue"].count();
+        one.counts = {(*status)["calls"]["overdue"].count(), (*status)["objects"]["count"].count()};
       }
     }
   }
@@ -48,17 +61,15 @@ std::vector<Listed> look(const Fleet& fleet) {
 }
 
 void print_text(const std::vector<Listed>& nodes) {
-  Columns columns({"NAME", "ID", "STATE", "MACHINE", ">CORES", ">MEMORY", "JIT", ">OVERDUE", "CPU",
-                   "ADDRESSES"});
+  Columns columns({"NAME", "ID", "STATE", "MACHINE", ">CORES", ">MEMORY", "JIT", ">OVERDUE",
+                   ">OBJECTS", "CPU", "ADDRESSES"});
   for (const Listed& one : nodes) {
     const NodeDescription& node = one.node;
     const double gibibytes = static_cast<double>(node.memory_bytes) / (1U << 30U);
     columns.add({printable(node.name), to_hex(node.id), std::string(to_string(node.state)),
                  printable(node.machine), fmt::format("{}", node.cores),
                  fmt::format("{:.1f} GiB", gibibytes), node.has_jit ? "yes" : "no",
-                 one.overdue ? fmt::format("{}", *one.overdue)
-                 : one.asked ? "?"
-                             : "-",
+                 one.text(&Listed::Counts::overdue), one.text(&Listed::Counts::objects),
                  printable(node.cpu), fmt::format("{}", fmt::join(node.addresses, " "))});
   }
   fmt::print("{}", columns.text());
@@ -74,7 +85,8 @@ void print_json(const std::vector<Listed>& nodes) {
     out.field("addresses", node.addresses).field("machine", node.machine);
     out.field("cpu", node.cpu).field("cores", node.cores);
     out.field("memory_bytes", node.memory_bytes).field("has_jit", node.has_jit);
-    out.key("overdue").raw(one.overdue ? fmt::format("{}", *one.overdue) : "null").close('}');
+    out.key("objects").raw(one.json(&Listed::Counts::objects));
+    out.key("overdue").raw(one.json(&Listed::Counts::overdue)).close('}');
   }
   out.close(']').close('}');
   fmt::print("{}\n", out.text());

@@ -35,6 +35,12 @@ void add_run(CLI::App& root, Invocation& invocation);
 void add_info(CLI::App& root, Invocation& invocation);
 void add_key(CLI::App& root, Invocation& invocation);
 void add_region(CLI::App& root, Invocation& invocation);
+void add_put(CLI::App& root, Invocation& invocation);
+void add_get(CLI::App& root, Invocation& invocation);
+void add_stat(CLI::App& root, Invocation& invocation);
+void add_evict(CLI::App& root, Invocation& invocation);
+void add_objects(CLI::App& root, Invocation& invocation);
+void add_explain(CLI::App& root, Invocation& invocation);
 void add_bench(CLI::App& root, Invocation& invocation);
 void add_help(CLI::App& root, Invocation& invocation);
 

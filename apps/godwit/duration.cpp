@@ -41,4 +41,12 @@ std::string format_duration(std::chrono::nanoseconds time) {
   return fmt::format("{:.2f} s", ns / 1e9);
 }
 
+std::string format_age(std::chrono::nanoseconds time) {
+  const std::int64_t s = std::chrono::duration_cast<std::chrono::seconds>(time).count();
+  if (s < 60) return fmt::format("{:.1f} s", static_cast<double>(time.count()) / 1e9);
+  if (s < 3600) return fmt::format("{} min {} s", s / 60, s % 60);
+  if (s < 86400) return fmt::format("{} h {} min", s / 3600, s / 60 % 60);
+  return fmt::format("{} d {} h", s / 86400, s / 3600 % 24);
+}
+
 }  // namespace godwit::cli

@@ -13,5 +13,7 @@ namespace godwit::cli {
 [[nodiscard]] Result<std::chrono::nanoseconds> parse_duration(std::string_view text);
 // "1.25 us", "3.40 ms", "2.00 s"
 [[nodiscard]] std::string format_duration(std::chrono::nanoseconds time);
+// "12.3 s", "2 min 5 s", "3 h 12 min", "4 d 1 h"
+[[nodiscard]] std::string format_age(std::chrono::nanoseconds time);
 
 }  // namespace godwit::cli

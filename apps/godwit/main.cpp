@@ -32,6 +32,12 @@ void add_commands(CLI::App& root, Invocation& invocation) {
   add_config(root, invocation);
   add_key(root, invocation);
   add_region(root, invocation);
+  add_put(root, invocation);
+  add_get(root, invocation);
+  add_stat(root, invocation);
+  add_evict(root, invocation);
+  add_objects(root, invocation);
+  add_explain(root, invocation);
   add_info(root, invocation);
   add_bench(root, invocation);
   add_help(root, invocation);

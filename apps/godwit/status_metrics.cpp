@@ -32,6 +32,13 @@ constexpr Level kLevels[] = {
     {"code", "budget_bytes", "code_budget_bytes", "What that memory may grow to"},
     {"code", "retired_bytes", "code_retired_bytes", "Of it, code that is mapped but replaced"},
     {"code", "bundles_total", "bundles", "Bundles and retired libraries"},
+    {"objects", "count", "objects", "Objects that the node is the home of"},
+    {"objects", "used_bytes", "object_used_bytes", "Memory in objects"},
+    {"objects", "held_bytes", "object_held_bytes", "Memory held for objects"},
+    {"objects", "budget_bytes", "object_budget_bytes", "What that memory may grow to"},
+    {"objects", "pins", "object_pins", "Readers that have an object at the moment"},
+    {"objects", "borrows", "object_borrows", "Borrows of objects that were not given back"},
+    {"objects", "holders", "object_holders", "Processes that hold something of its objects"},
     {"", "links_total", "links", "Links to peers"},
 };
 
@@ -53,6 +60,11 @@ constexpr Help kHelp[] = {
     {"inline_overruns", "Inline functions that kept the polling thread too long"},
     {"protocol_errors", "Messages that make no sense"},
     {"status_asked", "Questions for the status"},
+    {"objects_put", "Objects put"},
+    {"objects_resolved", "Reads of objects"},
+    {"objects_evicted", "Objects that were evicted"},
+    {"objects_expired", "Objects whose lifetime ended"},
+    {"object_holders_lost", "Processes that ended, or fell silent, while they held objects"},
     {"functions_overdue", "Functions that outlived their deadline"},
     {"functions_overdue_now", "Of those, functions that still run"},
 };

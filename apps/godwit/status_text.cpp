@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "command_line/columns.hpp"
+#include "duration.hpp"
 
 namespace godwit::cli {
 namespace {
@@ -28,11 +29,8 @@ std::string mebibytes(const JsonValue& value) {
 
 // Of a number of milliseconds.
 std::string duration_of(const JsonValue& value) {
-  const std::uint64_t s = value.count() / 1000;
-  if (s < 60) return fmt::format("{:.1f} s", value.number() / 1000);
-  if (s < 3600) return fmt::format("{} min {} s", s / 60, s % 60);
-  if (s < 86400) return fmt::format("{} h {} min", s / 3600, s / 60 % 60);
-  return fmt::format("{} d {} h", s / 86400, s / 3600 % 24);
+  constexpr std::uint64_t kMostMs = INT64_MAX / 1'000'000;  // in nanoseconds they must fit
+  return format_age(std::chrono::milliseconds(std::min(value.count(), kMostMs)));
 }
 
 // The headings of a list tell how much of it is there.
@@ -70,6 +68,13 @@ std::string summary(const JsonValue& status) {
   if (regions["budget_bytes"].count() != 0) {
     out += fmt::format("  regions    {} of {}: known {}\n", mebibytes(regions["memory_bytes"]),
                        mebibytes(regions["budget_bytes"]), regions["known_total"].count());
+  }
+  const JsonValue& objects = status["objects"];
+  if (objects["budget_bytes"].count() != 0) {
+    out += fmt::format("  objects    {} of {}: {}, pins {}, borrows {}, holders {}\n",
+                       mebibytes(objects["held_bytes"]), mebibytes(objects["budget_bytes"]),
+                       objects["count"].count(), objects["pins"].count(),
+                       objects["borrows"].count(), objects["holders"].count());
   }
   out += fmt::format("  overdue    {}\n", calls["overdue"].count());
   return out;

@@ -136,6 +136,8 @@ class GODWIT_API Fleet {
   // writes of one name settle on one of them.
   Status put_name(std::string_view key, std::string_view value);
   [[nodiscard]] Result<std::string> find_name(std::string_view key) const;
+  // Erasing a name that is not there is fine.
+  Status erase_name(std::string_view key);
 
   // Lets nodes have the bundle from here when mobile code asks for its functions, for as long as a
   // copy of it lives. Returns the id to hand to that code, which calls Here::function() with it.

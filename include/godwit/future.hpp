@@ -140,6 +140,11 @@ inline Future<void> FuturePromise<void>::get_return_object() {
   return Future<void>(this->shared);
 }
 
+// Passes on a call that has ended, to be looked into by somebody else.
+inline Outcome<CallHandle> ended_call(CallHandle call) {
+  return call;
+}
+
 // Waits for one future, then runs `f` on its outcome and sets another; deletes itself.
 template <class R, class U, class F>
 class Chain final : public Continuation {

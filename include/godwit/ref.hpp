@@ -38,6 +38,7 @@
 #include "godwit/detail/object_door.hpp"
 #include "godwit/error.hpp"
 #include "godwit/fleet.hpp"
+#include "godwit/future.hpp"
 #include "godwit/handle.hpp"
 #include "godwit/lifetime.hpp"
 
@@ -120,6 +121,9 @@ class Ref {
     if (!view) return tl::unexpected(std::move(view).error());
     return keep(*std::move(view));
   }
+  // The same later, with many under way at a time; a large object over tcp is copied on the fleet's
+  // executor. What has come is kept for `*r`, so this is also how to fetch ahead.
+  [[nodiscard]] Future<Pinned<T>> resolve_later() const { return resolve_later(*this); }
   // The same of an object that may not be there yet (Promise).
   [[nodiscard]] Result<Pinned<T>> wait(std::chrono::nanoseconds at_most) const {
     const std::lock_guard lock(state_->mutex);
@@ -149,21 +153,25 @@ class Ref {
                                                                std::uint64_t count) const {
     return strided(first, count, 1);
   }
-  // Every step-th element from `first` on.
+  // Every step-th element from `first` on; the step is at least 1.
   template <class C = Codec>
     requires(C::kIsArray)
   [[nodiscard]] Result<std::vector<typename C::Element>> strided(std::uint64_t first,
                                                                  std::uint64_t count,
                                                                  std::uint64_t step) const {
     constexpr std::uint64_t kSize = sizeof(typename C::Element);
+    constexpr std::uint64_t kMost = (std::uint64_t{1} << 62) / kSize;  // no product overflows
+    if (first > kMost || count > kMost || step > kMost) {
+      return tl::unexpected(Error{ErrorCode::invalid_argument, "no object has so many elements"});
+    }
     const bool together = step == 1;
     auto bytes = state_->door.read(handle(), {.offset = first * kSize,
                                               .bytes = together ? count * kSize : kSize,
                                               .step = step * kSize,
                                               .pieces = together ? 1 : count});
     if (!bytes) return tl::unexpected(std::move(bytes).error());
-    std::vector<typename C::Element> elements(count);
-    if (count > 0) std::memcpy(elements.data(), bytes->data(), bytes->size());
+    std::vector<typename C::Element> elements(bytes->size() / kSize);
+    if (!elements.empty()) std::memcpy(elements.data(), bytes->data(), bytes->size());
     return elements;
   }
   // One field of a plain struct: ref.field(&Particle::energy).
@@ -248,6 +256,26 @@ class Ref {
   [[nodiscard]] Result<Ref> again(Result<Handle> handle) const {
     if (!handle) return tl::unexpected(std::move(handle).error());
     return Ref(state_->door, *handle);
+  }
+  // Keeps the Ref it is for: the caller may have let go of it by then.
+  [[nodiscard]] static Future<Pinned<T>> resolve_later(Ref ref) {
+    {
+      const std::lock_guard lock(ref.state_->mutex);
+      if (ref.state_->pinned) co_return *ref.state_->pinned;
+    }
+    detail::CallHandle call = ref.state_->door.begin_resolve(ref.handle());
+    if (call) {
+      Outcome<detail::CallHandle> ended =
+          co_await Future<detail::CallHandle>(std::move(call), &detail::ended_call);
+      call = *std::move(ended);
+    }
+    auto view = ref.state_->door.finish_resolve(ref.handle(), std::move(call));
+    const std::lock_guard lock(ref.state_->mutex);
+    auto pinned = view ? ref.keep(*std::move(view))
+                       : Result<Pinned<T>>(tl::unexpected(std::move(view).error()));
+    if (pinned) co_return *std::move(pinned);
+    co_return Outcome<Pinned<T>>(tl::unexpected(
+        Failure{Ending::rejected, pinned.error().code, false, std::move(pinned).error().message}));
   }
   [[nodiscard]] Result<Pinned<T>> keep(detail::ObjectView view) const {
     auto pinned = Pinned<T>::create(std::move(view));

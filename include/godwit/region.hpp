@@ -144,11 +144,6 @@ Future<R> known(Outcome<R> outcome) {
   return Future<R>::known(std::move(outcome));
 }
 
-// Passes on a call that has ended, to be looked into by somebody else.
-inline Outcome<CallHandle> ended_call(CallHandle call) {
-  return call;
-}
-
 // Waits for a transfer without a thread. `kept` is what it reads or writes.
 template <class Kept>
 Future<Kept> finish_later(RegionTransfer transfer, Kept kept) {

@@ -95,6 +95,11 @@ void Engine::connect(NodeId node) {
   dial(peer_of(node));
 }
 
+bool Engine::is_linked(NodeId node) const {
+  const auto peer = peers_.find(node);
+  return peer != peers_.end() && peer->second->link() != nullptr;
+}
+
 std::size_t Engine::links_up() const {
   std::size_t count = 0;
   for (const auto& port : ports_) {

@@ -157,6 +157,7 @@ class Engine final : public code::StoreEvents, private CodeSearchHost {
   [[nodiscard]] FunctionTable& functions() { return functions_; }
   [[nodiscard]] OutgoingPool& pool() { return outgoing_pool_; }
   [[nodiscard]] std::size_t links_up() const;
+  [[nodiscard]] bool is_linked(NodeId node) const;
   [[nodiscard]] std::size_t peers_known() const { return peers_.size(); }
   [[nodiscard]] std::size_t calls_outstanding() const { return wheel_.size(); }
   // Taken and not finished; without the record that stands by for inline functions.

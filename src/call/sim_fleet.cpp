@@ -57,17 +57,27 @@ std::int32_t run_throws(const godwit_here_v1*, const void* args, std::size_t siz
   return GODWIT_APP_ERROR;
 }
 
+std::int32_t run_ask(const godwit_here_v1* here, const void* args, std::size_t size,
+                     godwit_reply*) {
+  const Arguments at = read(args, size);
+  ++current_fleet->executions()[{at.key, at.hops}];
+  const std::int32_t said = here->answer_about_objects(here, args, size);
+  if (said == GODWIT_NOT_YET) return GODWIT_AGAIN;
+  return said == 0 ? GODWIT_ANSWERED : GODWIT_FAILED_WITH + said;
+}
+
 struct Export {
   const char* name;
   godwit_entry entry;
   std::uint32_t flags;
 };
-constexpr Export kExports[kSimFunctions] = {
+constexpr Export kExports[kSimFunctions + 1] = {
     {"echo", &run_echo, GODWIT_EXPORT_INLINE},
     {"work", &run_echo, 0},
     {"idempotent_work", &run_echo, GODWIT_EXPORT_IDEMPOTENT},
     {"travel", &run_travel, 0},
     {"throws", &run_throws, 0},
+    {"ask", &run_ask, GODWIT_EXPORT_INLINE},
 };
 
 class SimLibrary final : public code::Library {

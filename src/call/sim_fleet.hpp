@@ -34,6 +34,8 @@ struct Arguments {
 
 // Functions of each bundle, by index. `work` is neither inline nor idempotent.
 enum SimFunction : std::uint32_t { echo, work, idempotent_work, travel, throws, kSimFunctions };
+// One more, which leaves the answer to the node's Objects.
+inline constexpr auto ask = static_cast<SimFunction>(kSimFunctions);
 
 // What ran, by key and hop; across crashes, since a model forgets nothing.
 using Executions = std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t>;

@@ -211,6 +211,18 @@ Result<std::string> Fleet::find_name(std::string_view key) const {
   return std::string(text_of(entry->value));
 }
 
+Status Fleet::erase_name(std::string_view key) {
+  Result<fleet::Version> written;
+  state_->runtime->run_as_owner([&] {
+    state_->runtime->directory().erase_name(
+        key, [&](Result<fleet::Version> version) { written = std::move(version); });
+  });
+  if (!written && written.error().code != ErrorCode::not_found) {
+    return tl::unexpected(std::move(written).error());
+  }
+  return {};
+}
+
 ops::RegionHost& Fleet::regions() const {
   return *state_->regions;
 }

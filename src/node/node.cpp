@@ -1,6 +1,7 @@
 #include "node/node.hpp"
 
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -70,6 +71,15 @@ Result<region::ShardStore::Options> shard_options(const Settings& settings,
   return options;
 }
 
+// Each large object, shard and link takes one; the soft limit is there for programs that use
+// select(). Where it cannot be raised the node does with what it has.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  static_cast<void>(::setrlimit(RLIMIT_NOFILE, &limit));
+}
+
 ref::Arena::Options object_options(const Settings& settings, const fleet::Capacities& machine) {
   ref::Arena::Options options;
   options.budget_bytes =
@@ -122,6 +132,7 @@ Node::~Node() {
 }
 
 Result<std::unique_ptr<Node>> Node::start(const Settings& settings, trace::Log& log) {
+  raise_descriptor_limit();
   std::unique_ptr<Node> node(new Node);
   GODWIT_TRY(node->code_, Code::create(settings, log));
   Code& code = *node->code_;

@@ -95,6 +95,7 @@ class ObjectFaults : public testing::TestWithParam<LocalTransport> {
 
 TEST_P(ObjectFaults, AKilledBorrowerGivesBackWhatItHad) {
   Accomplice borrower([](Fleet& fleet, std::string& answer) {
+    EXPECT_TRUE(eventually([&] { return fleet.find_name("object").has_value(); }));
     const auto ref = good(Ref<Numbers>::parse(fleet, good(fleet.find_name("object"))));
     auto borrowed = good(Borrowed<Numbers>::from(ref));
     answer = std::to_string(borrowed->size());
@@ -175,7 +176,11 @@ TEST_P(ObjectFaults, AHomeThatIsKilledWhileItIsReadIsAnErrorOrTheWholeObject) {
       }
     });
     EXPECT_TRUE(eventually([&] { return begun.load(); }));
-    std::this_thread::sleep_for(milliseconds(round * 4));  // a moment each
+    // At once, when the home has heard of the reader, and a little later.
+    const auto other = good(Ref<Numbers>::from(fleet, ref.handle()));
+    for (int look = 0; look < round; ++look) {
+      EXPECT_TRUE(eventually([&] { return good(other.status()).reads > 0; }));
+    }
     good(fleet.kill(home));
     reader.join();
     good(fleet.restart(home));

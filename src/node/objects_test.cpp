@@ -77,6 +77,7 @@ TEST_P(Objects, PartsAreReadWithoutTheRest) {
   EXPECT_TRUE(good(ref.slice(100'000, 0)).empty());
   expect_error(ref.slice(99'999, 2), ErrorCode::invalid_argument, "beyond its end");
   expect_error(ref.strided(0, 3, 60'000), ErrorCode::invalid_argument, "beyond its end");
+  expect_error(ref.strided(0, 1'000'000'000'000, 0), ErrorCode::invalid_argument, "overlap");
 }
 
 TEST_P(Objects, ManyAreMovedInFewMessages) {
@@ -96,6 +97,27 @@ TEST_P(Objects, ManyAreMovedInFewMessages) {
     }
     ASSERT_TRUE(found[i]) << found[i].error().message;
     EXPECT_EQ((*found[i])->size(), values[i].size());
+  }
+}
+
+TEST_P(Objects, ManyAreResolvedWithoutWaitingForEach) {
+  std::vector<Ref<std::uint64_t[]>> refs;
+  for (std::size_t i = 0; i < 50; ++i) {
+    refs.push_back(good(fleet_.node(i % 2).put(numbers(i % 5 == 0 ? 20'000 : i))));
+  }
+  good(refs[7].evict());
+  std::vector<Future<Pinned<std::uint64_t[]>>> under_way;
+  for (const auto& ref : refs) under_way.push_back(ref.resolve_later());
+  for (std::size_t i = 0; i < refs.size(); ++i) {
+    const auto found = under_way[i].get();
+    if (i == 7) {
+      ASSERT_FALSE(found);
+      EXPECT_EQ(found.error().reason, ErrorCode::not_found) << found.error().message;
+      continue;
+    }
+    ASSERT_TRUE(found) << found.error().message;
+    EXPECT_EQ((*found)->size(), i % 5 == 0 ? 20'000 : i);
+    EXPECT_TRUE(refs[i].is_resolved());
   }
 }
 

@@ -51,7 +51,7 @@ TEST_P(Ownership, ReadersOrOneWriter) {
   EXPECT_EQ((*good(owned.ref().latest())).size(), 5);
 }
 
-// Defect 8 of ProxyStore's: a reader can change what its owner sees.
+// Defects 7 and 8 of ProxyStore's: a reader can change what its owner sees.
 TEST_P(Ownership, WhatIsBorrowedForReadingCannotBeChanged) {
   const auto owned = good(Owned<Numbers>::put(fleet_.node(0), numbers(100'000)));
   const auto borrowed = good(owned.borrow());

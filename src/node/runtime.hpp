@@ -125,6 +125,7 @@ class Runtime final : private call::Dialer, private call::EngineObserver, privat
   void objects_used();
   void sweep_objects();
   void sweep_objects_at(Time when);
+  void trim_objects();
   void lose_objects_of(NodeId node, const Error& why);
 
   void directory_changed();
@@ -176,6 +177,7 @@ class Runtime final : private call::Dialer, private call::EngineObserver, privat
   std::unique_ptr<ref::SegmentExchange> segments_;
   std::atomic<bool> objects_used_{false};  // since the last sweep
   TimerId object_sweep_;
+  bool trimming_objects_ = false;
   std::unique_ptr<ref::AccessHost> access_host_;
   std::unique_ptr<ref::ObjectAccess> object_access_;
   call::Port* shm_port_ = nullptr;

@@ -1,5 +1,7 @@
 // What a runtime does for objects: makes their parts, keeps their time, and tells them of the peers
 // that come and go.
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "fabric/waiter.hpp"
@@ -43,6 +45,7 @@ void Runtime::make_objects() {
   if (options_.objects) {
     ref::ObjectStore::Options options{
         .home = options_.id, .arena = *options_.objects, .key = ref::HandleKey::random()};
+    options.is_linked = [this](NodeId node) { return engine_->is_linked(node); };
     options.on_ready = [this](std::uint64_t waiter) { engine_->run_again(waiter); };
     object_store_ = std::make_unique<ref::ObjectStore>(*reactor_, std::move(options));
     object_service_ =
@@ -72,11 +75,24 @@ void Runtime::sweep_objects_at(Time when) {
 void Runtime::sweep_objects() {
   if (object_store_ == nullptr) return;
   objects_used_.store(false);
+  trim_objects();
   if (const Time next = object_store_->sweep(); next.ns != INT64_MAX) sweep_objects_at(next);
 }
 
+// What freed objects leave beyond what is worth keeping goes back to the system, which takes long.
+void Runtime::trim_objects() {
+  const std::size_t keep = options_.objects->keep_bytes;
+  ref::Arena& arena = object_store_->arena();
+  const ref::Arena::Use use = arena.use();
+  if (use.held_bytes - use.used_bytes <= keep || std::exchange(trimming_objects_, true)) return;
+  reactor_->offload([&arena, keep] { arena.trim(keep); }, [this] { trimming_objects_ = false; });
+}
+
 void Runtime::lose_objects_of(NodeId node, const Error& why) {
-  if (segments_ != nullptr) segments_->on_lost(node, why);
+  if (segments_ != nullptr) {
+    segments_->on_lost(node, {ErrorCode::node_lost,
+                              fmt::format("the link to {} broke: {}", name_of(node), why.message)});
+  }
   segment_map_.forget_home(node);
   if (object_store_ != nullptr && why.code != ErrorCode::none) object_store_->lost(node);
 }

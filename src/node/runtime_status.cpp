@@ -14,6 +14,24 @@ double in_s(Duration duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
+void write_objects(trace::Json& status, ref::ObjectStore& store) {
+  const ref::ObjectStore::Stats stats = store.stats();
+  const ref::Arena::Use use = store.arena().use();
+  status.key("objects").open('{').field("count", stats.objects);
+  status.field("used_bytes", use.used_bytes).field("held_bytes", use.held_bytes);
+  status.field("budget_bytes", store.arena().budget_bytes()).field("segments", use.segments);
+  status.field("pins", stats.pins).field("borrows", stats.borrows);
+  status.field("reservations", stats.reservations).field("waiters", stats.waiters);
+  status.field("holders", stats.holders).close('}');
+}
+
+void count_objects(trace::Json& counters, const ref::ObjectStore& store) {
+  const ref::ObjectStore::Stats stats = store.stats();
+  counters.field("objects_put", stats.puts).field("objects_resolved", stats.resolves);
+  counters.field("objects_evicted", stats.evictions).field("objects_expired", stats.expired);
+  counters.field("object_holders_lost", stats.holders_lost);
+}
+
 }  // namespace
 
 void Runtime::on_overdue(const call::OverdueFunction& function) {
@@ -42,9 +60,11 @@ void Runtime::on_status(trace::Json& status) {
   status.field("queued", executor_->queued()).field("blocked", executor_->blocked());
   status.field("blocked_limit", options_.pool.max_blocked).close('}');
   regions_->write_status(status);
+  if (object_store_ != nullptr) write_objects(status, *object_store_);
 }
 
 void Runtime::on_status_counters(trace::Json& counters) {
+  if (object_store_ != nullptr) count_objects(counters, *object_store_);
   for (const trace::Sample& sample : counters_.snapshot()) {
     if (const auto* count = std::get_if<std::uint64_t>(&sample.value)) {
       counters.field(sample.name, *count);

@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -36,11 +37,15 @@ class AccessHost {
                                          std::chrono::nanoseconds at_most) = 0;
 };
 
+// Told of a large transfer's bytes so far, by the thread that asked for it.
+using Progress = std::function<void(std::uint64_t bytes)>;
+
 // Of a new object, as its maker wants it.
 struct PutRequest {
   NodeId home;
   NewObject object{};
-  std::span<const Bytes> parts{};  // one after another; lent until put() returns
+  std::span<const Bytes> parts{};      // one after another; lent until put() returns
+  const Progress* progress = nullptr;  // the same
 
   [[nodiscard]] std::uint64_t size() const noexcept;
 };
@@ -53,6 +58,12 @@ struct Selection {
   std::uint64_t pieces = 1;
 };
 
+// A part of an object; UINT64_MAX: up to its end.
+struct ByteRange {
+  std::uint64_t first = 0;
+  std::uint64_t end = UINT64_MAX;
+};
+
 // Any thread. Ends after every view that came from it, and before its host.
 class ObjectAccess {
  public:
@@ -61,6 +72,8 @@ class ObjectAccess {
   // Of a large object, a message each; so many are under way at a time.
   static constexpr std::size_t kPieceBytes = std::size_t{4} << 20;
   static constexpr std::size_t kPiecesUnderWay = 4;
+  // How often Progress is told while memory is copied: rarely enough for the copying to be fast.
+  static constexpr std::size_t kProgressBytes = std::size_t{32} << 20;
 
   // `own` is null in a process that is no home.
   ObjectAccess(AccessHost& host, ObjectStore* own);
@@ -78,6 +91,12 @@ class ObjectAccess {
   [[nodiscard]] Result<Handle> fulfil(const Handle& handle, std::span<const Bytes> parts);
 
   [[nodiscard]] Result<std::shared_ptr<const View>> resolve(const Handle& handle);
+  // The same in two steps, between which nobody waits: the question, and what its answer leads to
+  // once it is there (or, where the home has to be asked again, waits after all). An empty call: it
+  // is this process's own, and is there.
+  [[nodiscard]] detail::CallHandle begin_resolve(const Handle& handle);
+  [[nodiscard]] Result<std::shared_ptr<const View>> finish_resolve(const Handle& handle,
+                                                                   detail::CallHandle call);
   [[nodiscard]] std::vector<Result<std::shared_ptr<const View>>> resolve_batch(
       std::span<const Handle> handles);
   // Waits until a promised object is there, or for `newer_than` other than 0 until there is a newer
@@ -87,6 +106,13 @@ class ObjectAccess {
                                                           std::chrono::nanoseconds at_most);
   // A copy of part of it.
   [[nodiscard]] Result<Buffer> read(const Handle& handle, const Selection& selection);
+
+  // Gives the range to `take` from front to back, in pieces of at most kPieceBytes. What cannot be
+  // mapped is never in memory as a whole: kPiecesUnderWay pieces are. Counts as one reader. An
+  // error of `take` ends it. Errors: those of resolve(); invalid_argument (beyond the object's
+  // end).
+  using Take = std::function<Status(Bytes piece)>;
+  [[nodiscard]] Status copy_out(const Handle& handle, const ByteRange& range, const Take& take);
 
   // Anything that is done to one object, or to several of one home each.
   [[nodiscard]] Result<AnsweredItem> tell(wire::ObjectOp op, const wire::ObjectItem& item,
@@ -103,19 +129,23 @@ class ObjectAccess {
   void release(NodeId home, std::uint64_t pin);
 
  private:
+  [[nodiscard]] bool is_own(NodeId home);
   class Holdings;
   class Mappings;
   struct Room;
-  [[nodiscard]] Result<Room> write_parts(NodeId home, std::span<const Bytes> parts);
+  [[nodiscard]] Result<Room> write_parts(NodeId home, std::span<const Bytes> parts,
+                                         const Progress* progress = nullptr);
   [[nodiscard]] Result<Handle> settle(wire::ObjectOp op, const Handle& handle,
                                       std::span<const Bytes> parts);
-  [[nodiscard]] Status write_pieces(NodeId home, std::uint64_t ticket,
-                                    std::span<const Bytes> parts);
+  [[nodiscard]] Status write_pieces(const Room& room, std::span<const Bytes> parts,
+                                    const Progress* progress);
   [[nodiscard]] Result<std::shared_ptr<const View>> view_of(const Handle& handle,
                                                             detail::CallHandle call,
                                                             const wire::ObjectAnswerView& answer);
   [[nodiscard]] Result<std::shared_ptr<const View>> fetch(const Handle& handle,
                                                           const wire::ObjectAnswer& found);
+  [[nodiscard]] Status read_pieces(const Handle& handle, std::uint64_t pin, const ByteRange& range,
+                                   const Take& take);
 
   AccessHost& host_;
   ObjectStore* own_;

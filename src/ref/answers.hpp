@@ -27,6 +27,7 @@ class Answers {
   // Room in that tail.
   std::span<std::byte> append_room(std::size_t bytes);
   void append(const Handle& handle) { append(bytes_of_value(handle)); }
+  [[nodiscard]] std::size_t tail_bytes() const noexcept { return tail_.size(); }
   // Takes the last item's tail back.
   void fail(const Error& error);
   // The tail of the only item, in memory of somebody else's.

@@ -22,7 +22,7 @@ class TouchedMemory {
   [[nodiscard]] static Result<TouchedMemory> create(std::size_t bytes);
   TouchedMemory(TouchedMemory&&) noexcept = default;
   TouchedMemory& operator=(TouchedMemory&&) = delete;
-  // About a millisecond per 2 MB.
+  // About a millisecond per 4 MB.
   ~TouchedMemory();
 
   [[nodiscard]] std::byte* data() const noexcept { return mapping_.data(); }

@@ -66,9 +66,12 @@ std::optional<Holders::Life> Holders::take(Holder holder) {
 
 std::optional<Holders::Life> Holders::take_silent(Time now) {
   const std::lock_guard lock(mutex_);
-  Known* known = times_.due(now);
-  if (known == nullptr) return std::nullopt;
-  return forget(*known);
+  for (Known* known = times_.due(now); known != nullptr; known = times_.due(now)) {
+    // A link tells of its end: a process that is silent on one was stopped, and may go on.
+    if (!options_.is_linked || !options_.is_linked(known->holder.node)) return forget(*known);
+    times_.set(*known, after(now, options_.lease));
+  }
+  return std::nullopt;
 }
 
 // With the lock held.

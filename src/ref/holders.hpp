@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
@@ -24,6 +25,7 @@ class Holders {
     Duration lease;
     Duration lost_grace;
     std::size_t max_holders;
+    std::function<bool(NodeId)> is_linked;  // may be null
   };
   struct Life {
     NodeId node;

@@ -65,6 +65,7 @@ ObjectStore::Stats ObjectStore::stats() const {
   stats.holders_lost = state_->holders_lost.load(std::memory_order_relaxed);
   stats.reservations = state_->reservations.size();
   stats.waiters = state_->waiters.size();
+  stats.holders = state_->holders.size();
   return stats;
 }
 

@@ -150,6 +150,26 @@ TEST_F(Lifetimes, AHolderWhoseLinkBrokeHasAMomentToComeBack) {
   expect_empty();
 }
 
+TEST(LinkedHolders, AreSilentForAsLongAsTheyLike) {
+  ManualClock clock;
+  bool linked = true;
+  ObjectStore::Options options = options_for_test();
+  options.is_linked = [&](NodeId) { return linked; };
+  ObjectStore store(clock, std::move(options));
+  constexpr Holder kStopped{.node = {1}, .epoch = {10}};
+  const Handle handle =
+      store.put(kStopped, {.lifetime = {.kind = LifetimeKind::holder}}, {}, kWait).value();
+  for (int i = 0; i < 10; ++i) {
+    clock.advance(11s);
+    store.sweep();
+    EXPECT_TRUE(store.exists(handle));
+  }
+  linked = false;
+  clock.advance(11s);
+  store.sweep();
+  EXPECT_FALSE(store.exists(handle));
+}
+
 TEST_F(Lifetimes, ALaterProcessOfANodeEndsTheEarlierOne) {
   constexpr Holder later{.node = kAlice.node, .epoch = {11}};
   const Handle mine = put(kAlice, "x", of_holder());
@@ -169,6 +189,24 @@ TEST_F(Lifetimes, ALaterProcessOfANodeEndsTheEarlierOne) {
   EXPECT_TRUE(store.renew(later));
   store.release(later, again.pin);
   ASSERT_TRUE(store.evict(shared));
+  expect_empty();
+}
+
+TEST_F(Lifetimes, AHolderThatLeavesLetsGoOfEverythingAtOnce) {
+  const Handle mine = put(kAlice, "x", of_holder());
+  const Handle owned = put(kAlice, "y", {.owned = true});
+  const Handle shared = put(kBob, "z", read_by(1));
+  locate(kAlice, shared);
+  ASSERT_TRUE(store.borrow(kAlice, shared, ObjectStore::BorrowKind::read));
+  reserve(kAlice, "unfinished");
+  store.leave({.node = kAlice.node, .epoch = {9}});
+  EXPECT_TRUE(store.exists(mine)) << "another life of that node";
+  store.leave(kAlice);
+  store.leave(kAlice);
+  EXPECT_FALSE(store.exists(mine));
+  EXPECT_FALSE(store.exists(owned));
+  EXPECT_FALSE(store.renew(kAlice));
+  EXPECT_EQ(read(kCarol, shared), "z");
   expect_empty();
 }
 

@@ -121,6 +121,14 @@ Result<ObjectView> ObjectDoor::resolve(const Handle& handle) const {
   return viewed(access_->resolve(handle));
 }
 
+CallHandle ObjectDoor::begin_resolve(const Handle& handle) const {
+  return access_->begin_resolve(handle);
+}
+
+Result<ObjectView> ObjectDoor::finish_resolve(const Handle& handle, CallHandle call) const {
+  return viewed(access_->finish_resolve(handle, std::move(call)));
+}
+
 std::vector<Result<ObjectView>> ObjectDoor::resolve_all(std::span<const Handle> handles) const {
   std::vector<Result<ObjectView>> views;
   views.reserve(handles.size());
@@ -183,7 +191,9 @@ Status ObjectDoor::set_lifetime(const Handle& handle, const Lifetime& lifetime) 
   item.set_terms({.lifetime = static_cast<std::uint8_t>(lifetime.kind()),
                   .readers = lifetime.reader_count(),
                   .lease_ns = lifetime.time().count()});
-  return done(access_->tell(ObjectOp::set_lifetime, item));
+  GODWIT_CHECK(done(access_->tell(ObjectOp::set_lifetime, item)));
+  if (lifetime.kind() == Lifetime::Kind::process) access_->hold(NodeId{handle.home});
+  return {};
 }
 
 Status ObjectDoor::set_pinned(const Handle& handle, bool pinned) const {

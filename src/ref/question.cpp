@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstring>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -94,9 +95,42 @@ Result<AnsweredItem> ask_one(const Asking& asking, NodeId home, wire::ObjectOp o
       Answered answered,
       ask(asking, {.home = home, .op = op, .items = {&item, 1}, .tail = tail, .argument = argument},
           how));
-  GODWIT_TRY(const wire::ObjectAnswerView answer, wire::parse_object_answer(answered.bytes));
+  return finish_one(std::move(answered.call));
+}
+
+Result<AnsweredItem> finish_one(CallHandle call) {
+  GODWIT_TRY(const Bytes bytes, answer_of(call));
+  GODWIT_TRY(const wire::ObjectAnswerView answer, wire::parse_object_answer(bytes));
   GODWIT_CHECK(check(answer));
-  return AnsweredItem{std::move(answered.call), answer};
+  return AnsweredItem{std::move(call), answer};
+}
+
+Result<AnsweredItems> ask_all(const Asking& asking, const Question& question, Ask how) {
+  GODWIT_TRY(Answered answered, ask(asking, question, how));
+  GODWIT_TRY(auto answers, wire::parse_object_answers(answered.bytes, question.items.size()));
+  return AnsweredItems{std::move(answered.call), std::move(answers)};
+}
+
+Result<wire::ObjectAnswerView> answer_to(const Result<AnsweredItems>& all, std::size_t index) {
+  if (!all) return tl::unexpected(all.error());
+  GODWIT_CHECK(check(all->answers[index]));
+  return all->answers[index];
+}
+
+std::vector<HomeGroup> by_home(std::span<const Handle> handles, std::size_t per_message) {
+  std::vector<HomeGroup> groups;
+  std::unordered_map<std::uint64_t, std::size_t> open;  // the group of a home that has room
+  for (std::size_t i = 0; i < handles.size(); ++i) {
+    const auto [place, is_new] = open.try_emplace(handles[i].home, groups.size());
+    if (is_new || groups[place->second].items.size() == per_message) {
+      place->second = groups.size();
+      groups.push_back({.home = NodeId{handles[i].home}, .which = {}, .items = {}});
+    }
+    HomeGroup& group = groups[place->second];
+    group.which.push_back(i);
+    group.items.push_back({.handle = handles[i]});
+  }
+  return groups;
 }
 
 Status check(const wire::ObjectAnswerView& answer) {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "base/bytes.hpp"
 #include "base/ids.hpp"
@@ -55,7 +56,30 @@ struct AnsweredItem {
                                            std::span<const Bytes> tail = {},
                                            std::uint64_t argument = 0, Ask how = Ask::at_once);
 
+// Of a call about one item that has ended.
+[[nodiscard]] Result<AnsweredItem> finish_one(detail::CallHandle call);
+
+// The same for several items of one home.
+struct AnsweredItems {
+  detail::CallHandle call;
+  std::vector<wire::ObjectAnswerView> answers;
+};
+[[nodiscard]] Result<AnsweredItems> ask_all(const Asking& asking, const Question& question,
+                                            Ask how);
+// What became of one of them: its answer, its error, or that of the whole.
+[[nodiscard]] Result<wire::ObjectAnswerView> answer_to(const Result<AnsweredItems>& all,
+                                                       std::size_t index);
+
 // What the home said of one item. Errors: its error.
 [[nodiscard]] Status check(const wire::ObjectAnswerView& answer);
+
+// Handles sorted by their homes, in groups that fit into a message.
+struct HomeGroup {
+  NodeId home;
+  std::vector<std::size_t> which;  // of the handles
+  std::vector<wire::ObjectItem> items;
+};
+[[nodiscard]] std::vector<HomeGroup> by_home(std::span<const Handle> handles,
+                                             std::size_t per_message);
 
 }  // namespace godwit::ref

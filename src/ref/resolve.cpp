@@ -63,9 +63,28 @@ Error in_context(const Handle& handle, const Error& error) {
 
 }  // namespace
 
+bool ObjectAccess::is_own(NodeId home) {
+  return own_ != nullptr && home == host_.caller().engine().options().self;
+}
+
 ViewResult ObjectAccess::resolve(const Handle& handle) {
+  detail::CallHandle call = begin_resolve(handle);
+  call.wait();
+  return finish_resolve(handle, std::move(call));
+}
+
+detail::CallHandle ObjectAccess::begin_resolve(const Handle& handle) {
   const NodeId home{handle.home};
-  if (own_ != nullptr && home == host_.caller().engine().options().self) {
+  if (is_own(home)) return {};
+  const ObjectItem item{.handle = handle};
+  return start(asking(),
+               {.home = home, .op = ObjectOp::locate, .items = {&item, 1}, .argument = kSmall},
+               Ask::at_once);
+}
+
+ViewResult ObjectAccess::finish_resolve(const Handle& handle, detail::CallHandle call) {
+  const NodeId home{handle.home};
+  if (is_own(home)) {
     const Holder self{home, host_.epoch()};
     GODWIT_TRY(const Located found, own_->locate(self, handle, Arena::Wait::yes));
     return std::make_shared<const View>(
@@ -75,8 +94,11 @@ ViewResult ObjectAccess::resolve(const Handle& handle) {
              Path::pointer,
              std::make_shared<const OwnPin>(*own_, self, found.pin)});
   }
-  const ObjectItem item{.handle = handle};
-  auto answered = ask_one(asking(), home, ObjectOp::locate, item, {}, kSmall);
+  Result<AnsweredItem> answered = finish_one(std::move(call));
+  if (!answered && answered.error().code == ErrorCode::would_block) {
+    const ObjectItem item{.handle = handle};
+    answered = ask_one(asking(), home, ObjectOp::locate, item, {}, kSmall, Ask::slowly);
+  }
   if (!answered) return tl::unexpected(in_context(handle, answered.error()));
   return view_of(handle, std::move(answered->call), answered->answer);
 }
@@ -127,7 +149,7 @@ ViewResult ObjectAccess::view_of(const Handle& handle, detail::CallHandle call,
       View{handle, answer.fixed.version, bytes, Path::mapping, std::move(keeps)});
 }
 
-// Copies an object piece by piece, several of them under way at a time.
+// Copies an object piece by piece.
 ViewResult ObjectAccess::fetch(const Handle& handle, const ObjectAnswer& found) {
   const RemotePin keeps(*this, NodeId{handle.home}, found.value);
   Buffer all = Buffer::allocate(found.size);
@@ -135,24 +157,39 @@ ViewResult ObjectAccess::fetch(const Handle& handle, const ObjectAnswer& found) 
     return fail(ErrorCode::out_of_memory, "no memory for the {} bytes of object {}", found.size,
                 handle.object.short_hex());
   }
+  std::byte* next = all.data();
+  GODWIT_CHECK(read_pieces(handle, found.value, {0, found.size}, [&next](Bytes piece) -> Status {
+    std::memcpy(next, piece.data(), piece.size());
+    next += piece.size();
+    return {};
+  }));
+  auto owner = std::make_shared<const Buffer>(std::move(all));
+  const Bytes bytes = owner->view();
+  return std::make_shared<const View>(
+      View{handle, found.version, bytes, Path::stream, std::move(owner)});
+}
+
+// Several pieces are under way at a time, so that neither side waits for the other.
+Status ObjectAccess::read_pieces(const Handle& handle, std::uint64_t pin, const ByteRange& range,
+                                 const Take& take) {
   struct Piece {
     detail::CallHandle call;
-    std::span<std::byte> to;
+    std::uint64_t size;
   };
   std::deque<Piece> under_way;
-  std::uint64_t asked = 0;
-  std::uint64_t taken = 0;
-  while (taken < found.size) {
-    while (asked < found.size && under_way.size() < kPiecesUnderWay) {
-      const std::uint64_t size = std::min<std::uint64_t>(kPieceBytes, found.size - asked);
+  std::uint64_t asked = range.first;
+  std::uint64_t taken = range.first;
+  while (taken < range.end) {
+    while (asked < range.end && under_way.size() < kPiecesUnderWay) {
+      const std::uint64_t size = std::min<std::uint64_t>(kPieceBytes, range.end - asked);
       const ObjectItem item{.handle = handle, .a = asked, .b = size, .d = 1};
       under_way.push_back({start(asking(),
                                  {.home = NodeId{handle.home},
                                   .op = ObjectOp::read,
                                   .items = {&item, 1},
-                                  .argument = found.value},
+                                  .argument = pin},
                                  Ask::slowly),
-                           all.mutable_view().subspan(asked, size)});
+                           size});
       asked += size;
     }
     Piece piece = std::move(under_way.front());
@@ -161,17 +198,49 @@ ViewResult ObjectAccess::fetch(const Handle& handle, const ObjectAnswer& found) 
     GODWIT_TRY(const Bytes bytes, answer_of(piece.call));
     GODWIT_TRY(const wire::ObjectAnswerView answer, wire::parse_object_answer(bytes));
     GODWIT_CHECK(check(answer));
-    if (answer.tail.size() != piece.to.size()) {
+    if (answer.tail.size() != piece.size) {
       return fail(ErrorCode::protocol_violation, "the home sent {} of {} bytes", answer.tail.size(),
-                  piece.to.size());
+                  piece.size);
     }
-    std::memcpy(piece.to.data(), answer.tail.data(), piece.to.size());
-    taken += piece.to.size();
+    GODWIT_CHECK(take(answer.tail));
+    taken += piece.size;
   }
-  auto owner = std::make_shared<const Buffer>(std::move(all));
-  const Bytes bytes = owner->view();
-  return std::make_shared<const View>(
-      View{handle, found.version, bytes, Path::stream, std::move(owner)});
+  return {};
+}
+
+Status ObjectAccess::copy_out(const Handle& handle, const ByteRange& range, const Take& take) {
+  const NodeId home{handle.home};
+  const auto part_of = [&](std::uint64_t size) -> Result<ByteRange> {
+    const std::uint64_t end = range.end == UINT64_MAX ? size : range.end;
+    if (range.first <= end && end <= size) return ByteRange{range.first, end};
+    return fail(ErrorCode::invalid_argument, "object {} has {} bytes: there are none from {} to {}",
+                handle.object.short_hex(), size, range.first, end);
+  };
+  const auto give = [&](const View& view) -> Status {
+    GODWIT_TRY(const ByteRange part, part_of(view.bytes.size()));
+    for (std::uint64_t at = part.first; at < part.end; at += kPieceBytes) {
+      GODWIT_CHECK(take(view.bytes.subspan(at, std::min(kPieceBytes, part.end - at))));
+    }
+    return {};
+  };
+  if (own_ != nullptr && home == host_.caller().engine().options().self) {
+    GODWIT_TRY(const auto view, resolve(handle));
+    return give(*view);
+  }
+  const ObjectItem item{.handle = handle};
+  auto answered = ask_one(asking(), home, ObjectOp::locate, item, {}, kSmall);
+  if (!answered) return tl::unexpected(in_context(handle, answered.error()));
+  const ObjectAnswer& found = answered->answer.fixed;
+  if ((found.flags & ObjectAnswer::kInTail) == 0) {
+    const auto segment = mappings_->get({home, found.segment, fabric::Access::read});
+    if (segment && *segment == nullptr) {
+      const RemotePin keeps(*this, home, found.value);
+      GODWIT_TRY(const ByteRange part, part_of(found.size));
+      return read_pieces(handle, found.value, part, take);
+    }
+  }
+  GODWIT_TRY(const auto view, view_of(handle, std::move(answered->call), answered->answer));
+  return give(*view);
 }
 
 Result<Buffer> ObjectAccess::read(const Handle& handle, const Selection& selection) {
@@ -191,40 +260,24 @@ Result<Buffer> ObjectAccess::read(const Handle& handle, const Selection& selecti
 std::vector<ViewResult> ObjectAccess::resolve_batch(std::span<const Handle> handles) {
   constexpr std::size_t kPerMessage = 1000;
   std::vector<ViewResult> views(handles.size());
-  std::vector<bool> done(handles.size());
-  for (std::size_t first = 0; first < handles.size(); ++first) {
-    if (done[first]) continue;
-    std::vector<std::size_t> which;
-    std::vector<ObjectItem> items;
-    for (std::size_t i = first; i < handles.size() && items.size() < kPerMessage; ++i) {
-      if (done[i] || handles[i].home != handles[first].home) continue;
-      done[i] = true;
-      which.push_back(i);
-      items.push_back({.handle = handles[i]});
-    }
-    auto answered = ask(asking(),
-                        {.home = NodeId{handles[first].home},
-                         .op = ObjectOp::locate,
-                         .items = items,
-                         .argument = kSmall},
-                        Ask::slowly);
-    auto answers = answered ? wire::parse_object_answers(answered->bytes, items.size())
-                            : Result<std::vector<wire::ObjectAnswerView>>(
-                                  tl::unexpected(std::move(answered).error()));
+  for (const HomeGroup& group : by_home(handles, kPerMessage)) {
+    auto all = ask_all(
+        asking(),
+        {.home = group.home, .op = ObjectOp::locate, .items = group.items, .argument = kSmall},
+        Ask::slowly);
     std::shared_ptr<const detail::CallHandle> reply;
-    if (answers) reply = std::make_shared<const detail::CallHandle>(std::move(answered->call));
-    for (std::size_t i = 0; i < which.size(); ++i) {
-      const Handle& handle = handles[which[i]];
-      ViewResult& view = views[which[i]];
-      if (!answers) {
-        view = tl::unexpected(in_context(handle, answers.error()));
-      } else if (const Status good = check((*answers)[i]); !good) {
-        view = tl::unexpected(in_context(handle, good.error()));
-      } else if (((*answers)[i].fixed.flags & ObjectAnswer::kInTail) != 0) {
+    if (all) reply = std::make_shared<const detail::CallHandle>(std::move(all->call));
+    for (std::size_t i = 0; i < group.which.size(); ++i) {
+      const Handle& handle = handles[group.which[i]];
+      ViewResult& view = views[group.which[i]];
+      const auto answer = answer_to(all, i);
+      if (!answer) {
+        view = tl::unexpected(in_context(handle, answer.error()));
+      } else if ((answer->fixed.flags & ObjectAnswer::kInTail) != 0) {
         view = std::make_shared<const View>(
-            View{handle, (*answers)[i].fixed.version, (*answers)[i].tail, Path::message, reply});
+            View{handle, answer->fixed.version, answer->tail, Path::message, reply});
       } else {
-        view = view_of(handle, {}, (*answers)[i]);
+        view = view_of(handle, {}, *answer);
       }
     }
   }

@@ -99,62 +99,69 @@ Result<bool> ObjectService::answer(const Asker& asker, Bytes bytes, call::ReplyB
   thread_local Answers answers;
   answers.clear();
   switch (view.head.op) {
-    case ObjectOp::release:
-      for (Bytes rest = view.tail; rest.size() >= sizeof(std::uint64_t);
-           rest = rest.subspan(sizeof(std::uint64_t))) {
-        std::uint64_t pin = 0;
-        std::memcpy(&pin, rest.data(), sizeof pin);
-        store_.release(request.holder, pin);
-      }
-      break;
+    case ObjectOp::release: release_all(request, view.tail); break;
     case ObjectOp::renew: store_.renew(request.holder); break;
     case ObjectOp::leave: store_.leave(request.holder); break;
     case ObjectOp::list: list(request, answers); break;
     case ObjectOp::wait: {
-      if (view.items.size() != 1 || asker.waiter == 0) {
-        return fail(ErrorCode::bad_format, "one object is waited for at a time, by `ask`");
-      }
-      const ObjectItem& item = view.items.front();
-      GODWIT_TRY(const bool ready, store_.wait(item.handle, item.a, asker.waiter));
+      GODWIT_TRY(const bool ready, wait(request, view.items, answers));
       if (!ready) {
         on_use_();
         return false;
       }
-      Handle now = item.handle;
-      if (item.a != 0) {
-        GODWIT_TRY(now, store_.newest(item.handle));
-      }
-      answers.add();
-      if (const Status done = do_locate(request, now, answers); !done) {
-        return tl::unexpected(done.error());
-      }
       break;
     }
-    default: {
-      Bytes rest = view.tail;
-      for (const ObjectItem& item : view.items) {
-        const std::size_t size = data_bytes(view.head.op, item);
-        if (size > rest.size()) {
-          return fail(ErrorCode::bad_format, "an object's bytes are missing in the message");
-        }
-        const Bytes data = rest.first(size);
-        rest = rest.subspan(std::min(rest.size(), wire::padded_tail(size)));
-        answers.add();
-        const Status done = do_item(request, item, data, answers);
-        if (done) continue;
-        // It is asked for again, slowly: of one the whole call, of several each by itself.
-        if (done.error().code == ErrorCode::would_block && view.items.size() == 1) {
-          return tl::unexpected(done.error());
-        }
-        answers.fail(done.error());
-      }
-    }
+    default: GODWIT_CHECK(do_items(request, view, answers));
   }
   on_use_();
-  if (const Status written = answers.write_to(reply); !written) {
-    return tl::unexpected(written.error());
-  }
+  GODWIT_CHECK(answers.write_to(reply));
   return true;
+}
+
+void ObjectService::release_all(const Request& request, Bytes pins) {
+  std::uint64_t pin = 0;
+  for (; pins.size() >= sizeof pin; pins = pins.subspan(sizeof pin)) {
+    std::memcpy(&pin, pins.data(), sizeof pin);
+    store_.release(request.holder, pin);
+  }
+}
+
+// False: the answer comes when the call runs again.
+Result<bool> ObjectService::wait(const Request& request, std::span<const ObjectItem> items,
+                                 Answers& answers) {
+  if (items.size() != 1 || request.asker.waiter == 0) {
+    return fail(ErrorCode::bad_format, "one object is waited for at a time, by `ask`");
+  }
+  const ObjectItem& item = items.front();
+  GODWIT_TRY(const bool ready, store_.wait(item.handle, item.a, request.asker.waiter));
+  if (!ready) return false;
+  Handle now = item.handle;
+  if (item.a != 0) {
+    GODWIT_TRY(now, store_.newest(item.handle));
+  }
+  answers.add();
+  GODWIT_CHECK(do_locate(request, now, answers));
+  return true;
+}
+
+// What fails of several is said of that one; what fails of one is said of the whole.
+Status ObjectService::do_items(const Request& request, const wire::ObjectRequestView& view,
+                               Answers& answers) {
+  Bytes rest = view.tail;
+  for (const ObjectItem& item : view.items) {
+    const std::size_t size = data_bytes(view.head.op, item);
+    if (size > rest.size()) {
+      return fail(ErrorCode::bad_format, "an object's bytes are missing in the message");
+    }
+    const Bytes data = rest.first(size);
+    rest = rest.subspan(std::min(rest.size(), wire::padded_tail(size)));
+    answers.add();
+    const Status done = do_item(request, item, data, answers);
+    if (done) continue;
+    if (view.items.size() == 1) return done;
+    answers.fail(done.error());
+  }
+  return {};
 }
 
 Status ObjectService::do_item(const Request& request, const ObjectItem& item, Bytes data,
@@ -252,7 +259,8 @@ Status ObjectService::do_locate(const Request& request, const Handle& handle, An
   answer.size = found.size;
   answer.type = found.type;
   const std::size_t most = request.asker.may_wait ? kMaxInAnswer : kMaxAtOnce;
-  if (found.size <= std::min<std::uint64_t>(request.head.argument, most)) {
+  if (found.size <= std::min<std::uint64_t>(request.head.argument, most) &&
+      found.size <= kMaxTogether - std::min(kMaxTogether, answers.tail_bytes())) {
     const PinKeeper keeper(store_, request.holder, found.pin);
     answer.flags = ObjectAnswer::kInTail;
     answers.append({found.data, found.size});
@@ -282,12 +290,18 @@ Status ObjectService::do_read(const Request& request, const ObjectItem& item, An
                 "beyond its end",
                 item.handle.object.short_hex(), found.size, pieces, piece, step, first);
   }
-  const std::uint64_t wanted = piece * pieces;  // each at most found.size, or overlapping
-  if (piece != 0 && wanted / piece != pieces) {
-    return fail(ErrorCode::too_large, "{} pieces of {} bytes are too many", pieces, piece);
+  // Otherwise a small object could be asked for a large answer.
+  if (pieces > 1 && step < piece) {
+    return fail(ErrorCode::invalid_argument, "pieces of {} bytes that begin {} apart overlap",
+                piece, step);
   }
+  const std::uint64_t wanted = piece * pieces;  // at most found.size
   if (!request.asker.may_wait && wanted > kMaxAtOnce) {
     return fail(ErrorCode::would_block, "{} bytes take a worker to read", wanted);
+  }
+  if (request.head.count > 1 &&
+      wanted > kMaxTogether - std::min(kMaxTogether, answers.tail_bytes())) {
+    return fail(ErrorCode::too_large, "more than {} bytes are asked for at once", kMaxTogether);
   }
   answers.last().version = found.version;
   answers.last().size = found.size;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <utility>
 
 #include "base/bytes.hpp"
@@ -21,6 +22,8 @@ class ObjectService final : public call::Objects {
   static constexpr std::size_t kMaxInAnswer = std::size_t{1} << 20;
   // Of a locate or read that is answered on the polling thread.
   static constexpr std::size_t kMaxAtOnce = std::size_t{64} << 10;
+  // Of everything in an answer about several objects.
+  static constexpr std::size_t kMaxTogether = std::size_t{32} << 20;
   static constexpr std::size_t kMaxListed = 4096;
 
   // `on_use` is called after each request, by any thread: times may have changed.
@@ -32,6 +35,11 @@ class ObjectService final : public call::Objects {
 
  private:
   struct Request;
+  void release_all(const Request& request, Bytes pins);
+  [[nodiscard]] Result<bool> wait(const Request& request, std::span<const wire::ObjectItem> items,
+                                  Answers& answers);
+  [[nodiscard]] Status do_items(const Request& request, const wire::ObjectRequestView& view,
+                                Answers& answers);
   [[nodiscard]] Status do_item(const Request& request, const wire::ObjectItem& item, Bytes data,
                                Answers& answers);
   [[nodiscard]] Status do_put(const Request& request, const wire::ObjectItem& item, Bytes data,

@@ -34,7 +34,8 @@ StoreState::StoreState(const Clock& clock_of_all, ObjectStore::Options wanted)
       arena(options.arena),
       holders(clock, {.lease = options.holder_lease,
                       .lost_grace = options.lost_grace,
-                      .max_holders = options.max_holders}) {
+                      .max_holders = options.max_holders,
+                      .is_linked = options.is_linked}) {
   for (unsigned i = 0; i < kShards; ++i) shards.emplace_back(i);
 }
 

@@ -4,9 +4,10 @@
 // next one, and the one before goes once nobody has it pinned. A handle names one version.
 //
 // Whoever keeps something here is a Holder: one life of a process. What it holds (pins, borrows,
-// objects it owns or promised, reservations) is let go of when it says so, when it has not been
-// heard of for Options::holder_lease, or when its node shows up with a later epoch: a process that
-// dies leaks nothing. Processes that hold something call renew() several times within that.
+// objects it owns or promised, reservations) is let go of when it says so, when it has no link
+// and has not been heard of for Options::holder_lease, or when its node shows up with a later
+// epoch: a process that dies leaks nothing. Processes that hold something call renew() several
+// times within that.
 //
 // Any thread; calls take the lock of a share of the objects for a moment, and none waits for
 // another process. What may take long (making segments, disks) is refused with would_block where
@@ -116,13 +117,16 @@ class ObjectStore {
     Duration broken_kept = kBrokenKept;
     std::size_t max_objects = std::size_t{1} << 22;
     std::size_t max_holders = 65'536;
+    // Asked by sweep(), of each holder that has been silent for its lease: one that is linked to
+    // this node lives. Null: none is.
+    std::function<bool(NodeId)> is_linked{};
     // Called when what a waiter waits for has happened, by whatever thread made it happen, with no
     // lock held; once for each waiter that wait() kept.
     std::function<void(std::uint64_t waiter)> on_ready{};
   };
   struct Stats {
     std::uint64_t puts = 0, resolves = 0, evictions = 0, expired = 0, holders_lost = 0;
-    std::uint64_t objects = 0, pins = 0, borrows = 0, reservations = 0, waiters = 0;
+    std::uint64_t objects = 0, pins = 0, borrows = 0, reservations = 0, waiters = 0, holders = 0;
   };
 
   ObjectStore(const Clock& clock, Options options);

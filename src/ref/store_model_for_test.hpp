@@ -81,6 +81,12 @@ class Model {
     known->second.second = clock_.now() + options_.holder_lease;
     return true;
   }
+  void leave(Holder holder) {
+    const auto known = holders_.find(holder.node);
+    if (known == holders_.end() || known->second.first != holder) return;
+    holders_.erase(known);
+    die(holder);
+  }
   void lost(NodeId node) {
     const auto known = holders_.find(node);
     if (known == holders_.end()) return;

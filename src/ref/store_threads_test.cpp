@@ -165,11 +165,12 @@ class Crowd {
     kept_waiters_.erase(waiter);
   }
   void live(Holder& me, Random& random) {
-    switch (random.below(6)) {
+    switch (random.below(7)) {
       case 0: store_.lost(me.node); break;
       case 1: clock_.advance(kTick); break;
       case 2: ++me.epoch.value; break;
       case 3: store_.sweep(); break;
+      case 4: store_.leave(me); break;
       default: (void)store_.renew(me); break;
     }
   }
@@ -198,7 +199,7 @@ TEST(StoreThreads, HammeringLeavesNothingBehind) {
 }
 
 TEST(StoreThreads, HammeringLeavesNothingBehindLong) {
-  for (const std::uint64_t seed : Seeds(100, 300)) {
+  for (const std::uint64_t seed : Seeds(100, 160)) {
     Crowd crowd;
     crowd.run(seed, 10'000);
     crowd.finish();

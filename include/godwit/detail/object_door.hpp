@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "godwit/call_handle.hpp"
 #include "godwit/error.hpp"
 #include "godwit/export.hpp"
 #include "godwit/handle.hpp"
@@ -90,6 +91,9 @@ class GODWIT_API ObjectDoor {
   [[nodiscard]] std::vector<Result<Handle>> put_all(std::uint64_t home, const NewObjectTerms& terms,
                                                     ObjectParts objects) const;
   [[nodiscard]] Result<ObjectView> resolve(const Handle& handle) const;
+  // The same without waiting: the question, and what its answer leads to.
+  [[nodiscard]] CallHandle begin_resolve(const Handle& handle) const;
+  [[nodiscard]] Result<ObjectView> finish_resolve(const Handle& handle, CallHandle call) const;
   [[nodiscard]] std::vector<Result<ObjectView>> resolve_all(std::span<const Handle> handles) const;
   [[nodiscard]] Result<ObjectView> await(const Handle& handle, std::uint64_t newer_than,
                                          std::chrono::nanoseconds at_most) const;

@@ -144,7 +144,7 @@ TEST(MobileEntry, ContinuesElsewhereOrAnswers) {
 
   here.set_hops_left(0);
   const auto refused = here.run(&godwit_entry_chase, args.view());
-  EXPECT_EQ(refused.code, GODWIT_APP_ERROR);
+  EXPECT_EQ(refused.code, GODWIT_FAILED_WITH + static_cast<std::int32_t>(ErrorCode::hop_limit));
   EXPECT_EQ(refused.text(), "no hops left");
 }
 

@@ -1,0 +1,35 @@
+// How an object would come to this process, and what that takes.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "godwit/detail/object_door.hpp"
+#include "godwit/fleet.hpp"
+
+namespace godwit::cli {
+
+struct ObjectRoute {
+  ObjectStatus object;    // of the newest version
+  std::string transport;  // of the link to its home
+  ResolvedBy by = ResolvedBy::message;
+  std::string why;
+  bool located = false;  // or only asked for, where a locate would count as a reader
+  std::chrono::nanoseconds ask{};
+
+  // What resolving it took, if that was tried.
+  struct Measured {
+    ResolvedBy by = ResolvedBy::message;
+    std::chrono::nanoseconds first{};  // with what is done once for a home or a segment
+    std::chrono::nanoseconds later{};
+  };
+  std::optional<Measured> measured;
+};
+
+// Asks the home some times; times are medians. To measure is to read the object, some times too.
+// Errors: those of resolving; invalid_argument (its lifetime counts readers).
+[[nodiscard]] Result<ObjectRoute> explain_route(const Fleet& fleet, const Handle& handle,
+                                                bool measure);
+
+}  // namespace godwit::cli
