@@ -22,6 +22,8 @@ class Redis {
   // Ends the server and removes the directory.
   ~Redis();
 
+  [[nodiscard]] std::string unix_socket() const { return directory_ / "redis.sock"; }
+
   // FCALL of a function that returns its 64-byte argument, one at a time, blocking.
   [[nodiscard]] Result<floors::Sample> time_echo(std::size_t rounds) const;
 

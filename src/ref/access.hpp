@@ -140,6 +140,8 @@ class ObjectAccess {
   struct Room;
   [[nodiscard]] Result<Room> write_parts(NodeId home, std::span<const Bytes> parts,
                                          const Progress* progress = nullptr);
+  [[nodiscard]] Result<Handle> settle(wire::ObjectOp op, const Handle& handle,
+                                      std::span<const Bytes> parts);
   [[nodiscard]] Status write_pieces(const Room& room, std::span<const Bytes> parts,
                                     const Progress* progress);
   [[nodiscard]] Result<std::shared_ptr<const View>> view_of(const Handle& handle,

@@ -183,17 +183,26 @@ Result<Handle> ObjectAccess::put(const PutRequest& request) {
 }
 
 Result<Handle> ObjectAccess::update(const Handle& handle, std::span<const Bytes> parts) {
-  GODWIT_TRY(Room room, write_parts(NodeId{handle.home}, parts));
-  ObjectItem item{.handle = handle, .a = room.ticket};
-  GODWIT_TRY(const AnsweredItem made, tell(ObjectOp::update, item));
-  room.ticket = 0;
-  return wire::handle_in(made.answer);
+  return settle(ObjectOp::update, handle, parts);
 }
 
 Result<Handle> ObjectAccess::fulfil(const Handle& handle, std::span<const Bytes> parts) {
+  return settle(ObjectOp::fulfil, handle, parts);
+}
+
+// Few bytes come along in the message: whoever waits for them waits for one round trip, not two.
+Result<Handle> ObjectAccess::settle(ObjectOp op, const Handle& handle,
+                                    std::span<const Bytes> parts) {
+  const std::uint64_t size = total(parts);
+  ObjectItem item{.handle = handle};
+  if (size <= kSmall) {
+    item.b = size;
+    GODWIT_TRY(const AnsweredItem made, tell(op, item, parts));
+    return wire::handle_in(made.answer);
+  }
   GODWIT_TRY(Room room, write_parts(NodeId{handle.home}, parts));
-  ObjectItem item{.handle = handle, .a = room.ticket};
-  GODWIT_TRY(const AnsweredItem made, tell(ObjectOp::fulfil, item));
+  item.a = room.ticket;
+  GODWIT_TRY(const AnsweredItem made, tell(op, item));
   room.ticket = 0;
   return wire::handle_in(made.answer);
 }

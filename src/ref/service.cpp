@@ -58,6 +58,8 @@ std::uint64_t data_bytes(ObjectOp op, const ObjectItem& item) {
     case ObjectOp::put:
     case ObjectOp::write: return item.handle.size;
     case ObjectOp::break_promise: return item.b;
+    case ObjectOp::update:
+    case ObjectOp::fulfil: return item.a == 0 ? item.b : 0;
     default: return 0;
   }
 }
@@ -200,11 +202,7 @@ Status ObjectService::do_put(const Request& request, const ObjectItem& item, Byt
     }
     case ObjectOp::write: return store_.write(request.holder, item.a, item.b, data);
     case ObjectOp::abandon: store_.abandon(request.holder, item.a); return {};
-    case ObjectOp::update: {
-      GODWIT_TRY(const Handle made, store_.update(request.holder, item.handle, item.a));
-      answers.append(made);
-      return {};
-    }
+    case ObjectOp::update: return do_settle(request, item, data, answers);
     default: break;
   }
   GODWIT_TRY(const NewObject object, new_object(item));
@@ -212,6 +210,27 @@ Status ObjectService::do_put(const Request& request, const ObjectItem& item, Byt
                             ? store_.commit(request.holder, item.a, object)
                             : store_.put(request.holder, object, {&data, 1}, request.wait);
   if (!made) return tl::unexpected(std::move(made).error());
+  answers.append(*made);
+  return {};
+}
+
+// What was written under a ticket, or came with the message, becomes a version.
+Status ObjectService::do_settle(const Request& request, const ObjectItem& item, Bytes data,
+                                Answers& answers) {
+  std::uint64_t ticket = item.a;
+  if (item.a == 0) {
+    GODWIT_TRY(const Reservation room, store_.reserve(request.holder, data.size(), request.wait));
+    ticket = room.ticket;
+  }
+  Result<Handle> made = [&]() -> Result<Handle> {
+    if (item.a == 0) GODWIT_CHECK(store_.write(request.holder, ticket, 0, data));
+    return request.head.op == ObjectOp::update ? store_.update(request.holder, item.handle, ticket)
+                                               : store_.fulfil(request.holder, item.handle, ticket);
+  }();
+  if (!made) {
+    if (item.a == 0) store_.abandon(request.holder, ticket);
+    return tl::unexpected(std::move(made).error());
+  }
   answers.append(*made);
   return {};
 }
@@ -316,11 +335,7 @@ Status ObjectService::do_promise(const Request& request, const ObjectItem& item,
       answers.append(made);
       return {};
     }
-    case ObjectOp::fulfil: {
-      GODWIT_TRY(const Handle made, store_.fulfil(request.holder, item.handle, item.a));
-      answers.append(made);
-      return {};
-    }
+    case ObjectOp::fulfil: return do_settle(request, item, data, answers);
     case ObjectOp::take_over: return store_.take_over(request.holder, item.handle);
     default:
       return store_.break_promise(

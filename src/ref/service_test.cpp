@@ -166,5 +166,34 @@ TEST_F(Service, WhatDoesNotParseIsRefused) {
   expect_empty();
 }
 
+TEST_F(Service, APromiseIsKeptAndAVersionPublishedByOneMessage) {
+  const Handle promised = store.promise(kAlice, {}, {}).value();
+  const auto kept =
+      answers({.op = ObjectOp::fulfil, .items = {{.handle = promised, .b = 7}}, .tail = "at last"});
+  const Handle first = wire::handle_in(kept[0]).value();
+  EXPECT_EQ(read(kBob, first), "at last");
+  const auto next =
+      answers({.op = ObjectOp::update, .items = {{.handle = first, .b = 5}}, .tail = "later"});
+  const Handle second = wire::handle_in(next[0]).value();
+  EXPECT_EQ(second.version, first.version + 1);
+  EXPECT_EQ(read(kBob, second), "later");
+  EXPECT_EQ(store.stats().reservations, 0);
+}
+
+TEST_F(Service, BytesThatCameWithARefusedMessageAreNotKept) {
+  const Handle promised = store.promise(kAlice, {}, {}).value();
+  const Wish fulfil{
+      .op = ObjectOp::fulfil, .items = {{.handle = promised, .b = 4}}, .tail = "once"};
+  const Handle made = wire::handle_in(answers(fulfil)[0]).value();
+  EXPECT_EQ(ask(fulfil).error().code, ErrorCode::already_exists);
+  EXPECT_TRUE(store.evict(made));
+  const Wish update{.op = ObjectOp::update, .items = {{.handle = made, .b = 4}}, .tail = "late"};
+  EXPECT_EQ(ask(update).error().code, ErrorCode::not_found);
+  expect_empty();
+  EXPECT_EQ(ask({.op = ObjectOp::fulfil, .items = {{.handle = made, .b = 4}}}).error().code,
+            ErrorCode::bad_format)
+      << "the bytes are missing";
+}
+
 }  // namespace
 }  // namespace godwit::ref

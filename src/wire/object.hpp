@@ -45,7 +45,9 @@ enum class ObjectOp : std::uint8_t {
   set_lifetime = 14,  // item: a handle, and a PutTerms, of which the lifetime counts
   set_pinned = 15,    // item: a handle, a: 1 or 0
   restrict_to = 16,   // item: a handle, a: rights. Answer: a handle
-  update = 17,        // item: a handle, a: a ticket. Answer: a handle
+  // item: a handle, a: a ticket, or 0: then the bytes are in the tail, and b says how many. Answer:
+  // a handle.
+  update = 17,
   own = 18,
   disown = 19,
   offer = 20,          // item: a handle, a: for how many ns. Answer: value the offer
@@ -55,7 +57,7 @@ enum class ObjectOp : std::uint8_t {
   drop = 24,           // item: a handle
   promise = 25,        // item: type of the handle, a: for how many ns, PutTerms. Answer: a handle
   take_over = 26,      // item: a handle
-  fulfil = 27,         // item: a handle, a: a ticket. Answer: a handle
+  fulfil = 27,         // as update
   break_promise = 28,  // item: a handle, a: an ErrorCode, b: bytes of tail, which says why
   // item: a handle, a: a version, or 0. Answers as locate does, of the newest version, once that is
   // newer than `a`, or for 0 once it is there.

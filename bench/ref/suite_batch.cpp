@@ -1,0 +1,174 @@
+#include <cstring>
+
+#include "ref/contenders.hpp"
+#include "ref/suites.hpp"
+#include "ref/timing.hpp"
+
+namespace godwit::bench {
+namespace {
+
+constexpr std::size_t kObjects = 1'000;
+constexpr std::uint64_t kObjectBytes = 1'000;
+constexpr std::uint64_t kAllBytes = kObjects * kObjectBytes;
+
+// A thousand objects, and what is done with all of them; one measured round is all.
+class Thousand {
+ public:
+  explicit Thousand(Setup& setup) : setup_(setup) {
+    for (std::size_t i = 0; i < kObjects; ++i) {
+      values_.push_back(setup.words(kAllBytes).subspan(i * kObjectBytes / 8, kObjectBytes / 8));
+    }
+    enough_ = {.time_ns = setup.scope().quick ? 10'000'000U : 60'000'000U};
+  }
+
+  [[nodiscard]] Result<Sample> copied() {
+    const auto arena = setup_.far().arena();
+    return time_parts(enough_, [&] {
+      return time_of([&]() -> Status {
+        for (std::size_t i = 0; i < kObjects; ++i) {
+          std::memcpy(arena.data() + i * kObjectBytes, values_[i].data(), kObjectBytes);
+        }
+        asm volatile("" : : "r"(arena.data()) : "memory");
+        return {};
+      });
+    });
+  }
+  [[nodiscard]] Result<Sample> put_each() {
+    return put([&](std::vector<Array>& refs) -> Status {
+      for (const auto& value : values_) {
+        GODWIT_TRY(Array ref, setup_.node().put(value));
+        refs.push_back(std::move(ref));
+      }
+      return {};
+    });
+  }
+  [[nodiscard]] Result<Sample> put_batch() {
+    return put([&](std::vector<Array>& refs) -> Status {
+      for (auto& made : setup_.node().put_batch(std::span<const Value>(values_))) {
+        if (!made) return tl::unexpected(made.error());
+        refs.push_back(*std::move(made));
+      }
+      return {};
+    });
+  }
+  [[nodiscard]] Result<Sample> resolve_each() {
+    return resolve([](const std::vector<Array>& refs) -> Result<std::uint64_t> {
+      std::uint64_t sum = 0;
+      for (const Array& ref : refs) {
+        GODWIT_TRY(const auto object, ref.resolve());
+        sum += (*object)[0];
+      }
+      return Result<std::uint64_t>(sum);
+    });
+  }
+  [[nodiscard]] Result<Sample> resolve_batch() {
+    return resolve([](const std::vector<Array>& refs) -> Result<std::uint64_t> {
+      std::uint64_t sum = 0;
+      for (const auto& object : godwit::resolve_batch(std::span<const Array>(refs))) {
+        if (!object) return tl::unexpected(object.error());
+        sum += (**object)[0];
+      }
+      return Result<std::uint64_t>(sum);
+    });
+  }
+  [[nodiscard]] Result<Sample> redis_set() {
+    return time_parts(enough_, [&] {
+      return time_of([&] { return setup_.redis()->set_all(kObjects, setup_.bytes(kAllBytes)); });
+    });
+  }
+  [[nodiscard]] Result<Sample> redis_get() {
+    return time_parts(enough_, [&] {
+      return time_of([&] { return setup_.redis()->get_all(kObjects, setup_.into(kAllBytes)); });
+    });
+  }
+
+ private:
+  using Value = std::span<const std::uint64_t>;
+
+  static Status evict(const std::vector<Array>& refs) {
+    if (refs.empty()) return {};
+    std::vector<Handle> handles;
+    for (const Array& ref : refs) handles.push_back(ref.handle());
+    for (const Status& gone : refs.front().door().evict_all(handles)) GODWIT_CHECK(gone);
+    return {};
+  }
+  template <class Put>
+  Result<Sample> put(const Put& put_all) {
+    return time_parts(enough_, [&]() -> Result<std::uint64_t> {
+      std::vector<Array> refs;
+      refs.reserve(kObjects);
+      GODWIT_TRY(const std::uint64_t time_ns, time_of([&] { return put_all(refs); }));
+      GODWIT_CHECK(evict(refs));
+      return Result<std::uint64_t>(time_ns);
+    });
+  }
+  template <class Resolve>
+  Result<Sample> resolve(const Resolve& resolve_all) {
+    std::vector<Handle> handles;
+    std::uint64_t expected = 0;
+    for (const auto& value : values_) {
+      GODWIT_TRY(const Array ref, setup_.node().put(value));
+      handles.push_back(ref.handle());
+      expected += value[0];
+    }
+    std::vector<Array> refs;
+    auto sample = time_parts(enough_, [&]() -> Result<std::uint64_t> {
+      refs.clear();
+      // Others, that have resolved nothing yet.
+      for (const Handle& handle : handles) {
+        GODWIT_TRY(Array ref, Array::from(setup_.fleet(), handle));
+        refs.push_back(std::move(ref));
+      }
+      return time_of([&]() -> Status {
+        GODWIT_TRY(const std::uint64_t sum, resolve_all(refs));
+        if (sum != expected) return fail(ErrorCode::internal, "the objects have changed");
+        return {};
+      });
+    });
+    GODWIT_CHECK(evict(refs));
+    return sample;
+  }
+
+  Setup& setup_;
+  std::vector<Value> values_;
+  Enough enough_;
+};
+
+Status measure(const Scope& scope, LocalTransport transport, Table& table) {
+  const bool shm = transport == LocalTransport::shm;
+  GODWIT_TRY(
+      const auto setup,
+      Setup::start(scope, {.transport = transport, .largest_bytes = kAllBytes, .redis = shm}));
+  Thousand thousand(*setup);
+  const std::string way = shm ? "shm, " : "tcp, ";
+  const Goal goal{Goal::Kind::p50_below_us, 2'000};
+  Contenders all;
+  const auto add = [&](const char* name, Result<Sample> (Thousand::*measured)(),
+                       std::optional<Contenders::Beside> beside = {}) {
+    all.add(
+        way + name, kAllBytes, [&thousand, measured] { return (thousand.*measured)(); },
+        std::move(beside));
+  };
+  add("memcpy of each", &Thousand::copied);
+  add("put one by one", &Thousand::put_each, {{way + "memcpy of each"}});
+  add("put_batch", &Thousand::put_batch, {{way + "put one by one"}});
+  if (setup->redis() != nullptr) add("redis MSET", &Thousand::redis_set, {{way + "put_batch"}});
+  add("resolve one by one", &Thousand::resolve_each, {{way + "memcpy of each"}});
+  add("resolve_batch", &Thousand::resolve_batch,
+      {{way + "resolve one by one", By::p50, shm ? std::optional(goal) : std::nullopt}});
+  if (setup->redis() != nullptr) add("redis MGET", &Thousand::redis_get, {{way + "resolve_batch"}});
+  return all.run(scope.quick ? 1 : 3, table);
+}
+
+}  // namespace
+
+Result<Table> run_ref_batch(const Scope& scope) {
+  Table table{.suite = "batch",
+              .title = "1,000 objects of 1 KB, times of all together, all sides spinning",
+              .more_columns = {"MB/s"}};
+  GODWIT_CHECK(measure(scope, LocalTransport::shm, table));
+  GODWIT_CHECK(measure(scope, LocalTransport::tcp, table));
+  return table;
+}
+
+}  // namespace godwit::bench

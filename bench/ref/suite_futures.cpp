@@ -1,0 +1,103 @@
+#include <chrono>
+#include <thread>
+
+#include "ref/contenders.hpp"
+#include "ref/suites.hpp"
+#include "ref/timing.hpp"
+#include "ref/wire.hpp"
+
+namespace godwit::bench {
+namespace {
+
+using Do = Order::Do;
+
+// From before `tell` here to when the far side has it; `tell` is given the time to send. By then
+// the far side has been waiting for a while.
+template <class Tell>
+Result<std::uint64_t> told(Setup& setup, const Order& order, const Tell& tell) {
+  GODWIT_CHECK(setup.far().send(order));
+  GODWIT_TRY(const std::uint64_t ready, setup.far().receive(Waiting::sleep));
+  static_cast<void>(ready);
+  const bool spins = order.waiting == Waiting::poll;
+  const std::uint64_t from_ns = floors::now_ns() + (spins ? 200'000 : 1'000'000);
+  if (!spins) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  while (floors::now_ns() < from_ns) std::this_thread::yield();
+  GODWIT_CHECK(tell(floors::now_ns()));
+  return setup.far().receive(Waiting::sleep);
+}
+
+Enough enough_of(const Scope& scope) {
+  return {.time_ns = UINT64_MAX, .rounds = scope.quick ? 50U : 400U, .least = 3};
+}
+
+Result<Sample> by_promise(Setup& setup) {
+  return time_parts(enough_of(setup.scope()), [&]() -> Result<std::uint64_t> {
+    GODWIT_TRY(auto promise, Promise<std::uint64_t>::make(setup.node()));
+    Order order = setup.order(Do::await_object);
+    order.handle = promise.ref().handle();
+    std::optional<Ref<std::uint64_t>> kept;
+    GODWIT_TRY(const std::uint64_t time_ns, told(setup, order, [&](std::uint64_t now_ns) -> Status {
+                 GODWIT_TRY(kept, promise.set(now_ns));
+                 return {};
+               }));
+    GODWIT_CHECK(kept->evict());
+    return Result<std::uint64_t>(time_ns);
+  });
+}
+
+Result<Sample> by_pipe(Setup& setup) {
+  return time_parts(enough_of(setup.scope()), [&] {
+    return told(setup, setup.order(Do::await_pipe),
+                [&](std::uint64_t now_ns) { return send_value(setup.far().pipe(), now_ns); });
+  });
+}
+
+Result<Sample> by_flag(Setup& setup) {
+  Order order = setup.order(Do::await_flag);
+  order.core = setup.scope().node_core;
+  return time_parts(enough_of(setup.scope()), [&] {
+    return told(setup, order, [&](std::uint64_t now_ns) -> Status {
+      Stage::Lane& lane = setup.far().stage().question;
+      lane.value = now_ns;
+      lane.turn.fetch_add(1, std::memory_order_release);
+      return {};
+    });
+  });
+}
+
+Status measure(const Scope& scope, LocalTransport transport, std::int64_t spin_us, Table& table) {
+  const bool spins = spin_us > 0;
+  GODWIT_TRY(
+      const auto setup,
+      Setup::start(scope, {.transport = transport, .spin_us = spin_us, .largest_bytes = 4'096}));
+  const std::string way = fmt::format("{}, {}", transport == LocalTransport::shm ? "shm" : "tcp",
+                                      spins ? "spinning" : "sleeping");
+  const bool shm = transport == LocalTransport::shm;
+  const std::string floor = (spins && shm ? "flag in shared memory, " : "pipe, ") + way;
+  Contenders all;
+  all.add_floor(floor, 0, [&] { return spins && shm ? by_flag(*setup) : by_pipe(*setup); });
+  const Goal goal{Goal::Kind::p50_below_us, spins ? 3.0 : 100.0};
+  all.add(
+      "godwit future, " + way, 0, [&] { return by_promise(*setup); },
+      Contenders::Beside{floor, By::p50, shm ? std::optional(goal) : std::nullopt});
+  return all.run(scope.quick ? 1 : 3, table);
+}
+
+}  // namespace
+
+Result<Table> run_ref_futures(const Scope& scope) {
+  Table table{.suite = "futures",
+              .title = "From Promise::set in one process until Ref::wait returns in another",
+              .more_columns = {"MB/s"}};
+  for (const LocalTransport transport : {LocalTransport::shm, LocalTransport::tcp}) {
+    for (const std::int64_t spin_us : {std::int64_t{0}, kPollingSpinUs}) {
+      GODWIT_CHECK(measure(scope, transport, spin_us, table));
+    }
+  }
+  table.notes.emplace_back(
+      "Three processes: the node has a core, producer and consumer share the other, and the one "
+      "that spins gives it away between looks.");
+  return table;
+}
+
+}  // namespace godwit::bench
