@@ -9,6 +9,7 @@
 #include "base/folder_for_test.hpp"
 #include "code/types/samples_test.hpp"
 #include "godwit/codec.hpp"
+#include "godwit/handle.hpp"
 
 namespace godwit::code {
 namespace {
