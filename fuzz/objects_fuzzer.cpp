@@ -35,7 +35,7 @@ class Home {
                         .arena = {.budget_bytes = std::size_t{8} << 20},
                         .key = key_,
                         .on_ready = [](std::uint64_t) {}}),
-        service_(store_, [] {}) {}
+        service_(store_, {.node = kHome, .epoch = {1}}, [] {}) {}
 
   void ask(std::uint8_t asker, std::uint8_t how, Bytes bytes) {
     Buffer request = Buffer::copy_of(bytes);

@@ -62,7 +62,7 @@ class Service : public StoreTest {
 
   int uses_ = 0;
   call::ReplyBuffer reply_;
-  ObjectService service_{store, [this] { ++uses_; }};
+  ObjectService service_{store, {.node = kHome, .epoch = {1}}, [this] { ++uses_; }};
 };
 
 TEST_F(Service, AnObjectComesWithTheAnswerOrIsPinned) {
