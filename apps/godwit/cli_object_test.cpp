@@ -12,6 +12,8 @@
 #include <thread>
 
 #include "exit.hpp"
+#include "godwit/detail/object_codec.hpp"
+#include "godwit/handle.hpp"
 #include "sandbox_test.hpp"
 #include "trace/json_value.hpp"
 
@@ -244,6 +246,11 @@ TEST_F(CliObject, TypesAreCheckedAndKnown) {
   EXPECT_EQ(made["size"].count(), 24U);
   EXPECT_THAT(good({"stat", std::string(made["handle"].text())}),
               HasSubstr("type       list<f64>\n"));
+  // What programs ask for: Ref<double[]>, Ref<std::byte[]> and Ref<std::string>.
+  const auto type = [](std::string_view handle) { return Handle::parse(handle).value().type; };
+  EXPECT_EQ(type(made["handle"].text()), detail::ObjectCodec<double[]>::type_hash());
+  EXPECT_EQ(type(put({numbers})), detail::ObjectCodec<std::byte[]>::type_hash());
+  EXPECT_EQ(type(put({numbers, "--text"})), detail::ObjectCodec<std::string>::type_hash());
   EXPECT_EQ(json({"put", numbers, "--type", "array<f64, 3>"})["type"].text().size(), 16U)
       << "of other types only the hash is known";
   expect(sandbox_.run({"put", numbers, "--type", "f64"}), Exit::bad_arguments,
