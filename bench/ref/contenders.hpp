@@ -32,7 +32,7 @@ class Contenders {
     });
   }
 
-  // Measures them in turns, and appends a row for each; their MB/s is the first column added.
+  // Measures them in turns, and appends a row for each; the column added, if there is one, is MB/s.
   [[nodiscard]] Status run(std::size_t rounds, Table& table) const {
     std::vector<Measure> measures;
     for (const One& one : all_) measures.push_back(one.measure);
@@ -42,7 +42,9 @@ class Contenders {
     for (std::size_t i = 0; i < all_.size(); ++i) {
       const One& one = all_[i];
       Row row{.name = one.name, .sample = samples[i]};
-      row.more = {one.bytes == 0 ? 0 : static_cast<double>(one.bytes) / samples[i].p50_us};
+      if (!table.more_columns.empty()) {
+        row.more = {one.bytes == 0 ? 0 : static_cast<double>(one.bytes) / samples[i].p50_us};
+      }
       if (one.beside) {
         for (std::size_t j = first; j < table.rows.size(); ++j) {
           if (table.rows[j].name != one.beside->floor) continue;

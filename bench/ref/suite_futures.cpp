@@ -87,8 +87,7 @@ Status measure(const Scope& scope, LocalTransport transport, std::int64_t spin_u
 
 Result<Table> run_ref_futures(const Scope& scope) {
   Table table{.suite = "futures",
-              .title = "From Promise::set in one process until Ref::wait returns in another",
-              .more_columns = {"MB/s"}};
+              .title = "From Promise::set in one process until Ref::wait returns in another"};
   for (const LocalTransport transport : {LocalTransport::shm, LocalTransport::tcp}) {
     for (const std::int64_t spin_us : {std::int64_t{0}, kPollingSpinUs}) {
       GODWIT_CHECK(measure(scope, transport, spin_us, table));

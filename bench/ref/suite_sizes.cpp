@@ -28,11 +28,12 @@ class SizeRows {
 
   void add_floor(const char* name, Way way) {
     floor_ = titled(name);
-    contenders_.add_floor(floor_, size_, measure(way));
+    contenders_.add_floor(floor_, moved_by(way), measure(way));
   }
   void add(const char* name, Way way, std::optional<Goal> goal = {}) {
     subject_ = titled(name);
-    contenders_.add(subject_, size_, measure(way), Contenders::Beside{floor_, By::p50, goal});
+    contenders_.add(subject_, moved_by(way), measure(way),
+                    Contenders::Beside{floor_, By::p50, goal});
   }
   // Held against Godwit's row: above 1 is slower than that.
   void add_peer(const char* name, Way way) {
@@ -46,6 +47,11 @@ class SizeRows {
  private:
   [[nodiscard]] std::string titled(const char* name) const {
     return fmt::format("{}, {}", name, size_text(size_));
+  }
+  // Where a pointer is all that comes, there is no rate of bytes.
+  [[nodiscard]] std::uint64_t moved_by(Way way) const {
+    const bool maps = setup_.options().transport == LocalTransport::shm;
+    return way == ways::pointer || (maps && way == ways::resolve) ? 0 : size_;
   }
   [[nodiscard]] Measure measure(Way way) {
     return [this, way] { return way(setup_, size_, enough_); };

@@ -82,9 +82,7 @@ Status measure(const Scope& scope, LocalTransport transport, std::uint64_t size,
 }  // namespace
 
 Result<Table> run_ref_threads(const Scope& scope) {
-  Table table{.suite = "threads",
-              .title = "Threads of one client resolve objects of their own",
-              .more_columns = {"MB/s"}};
+  Table table{.suite = "threads", .title = "Threads of one client resolve objects of their own"};
   for (const LocalTransport transport : {LocalTransport::shm, LocalTransport::tcp}) {
     for (const std::uint64_t size : {1'000, 10'000'000}) {
       GODWIT_CHECK(measure(scope, transport, size, table));
