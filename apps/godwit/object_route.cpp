@@ -79,7 +79,7 @@ Status locate(ref::ObjectAccess& access, const Handle& handle) {
              ref::ask_one(access.asking(), home, wire::ObjectOp::locate, item));
   if ((found.answer.fixed.flags & wire::ObjectAnswer::kInTail) != 0) return {};
   access.hold(home);
-  access.release(home, found.answer.fixed.value);
+  access.release(home, found.answer.fixed.value, found.answer.fixed.size);
   return {};
 }
 

@@ -1,6 +1,6 @@
 // Federated learning, with its data passed by value and by reference, side by side.
 //
-//   federated training.gdw [--workers 3] [--parameters 1000000] [--rounds 5] [--tcp]
+//   federated training.gdw [--workers 3] [--parameters 1000000] [--rounds 20] [--tcp]
 //
 // Each round a model goes to all workers, each improves it on data of its own, and the mean of what
 // they made is the next model. By value everything passes through this program, twice. By
@@ -26,7 +26,7 @@ struct Settings {
   std::string bundle;
   std::size_t workers = 3;
   std::size_t parameters = 1'000'000;
-  std::size_t rounds = 5;
+  std::size_t rounds = 20;
   bool tcp = false;
 };
 

@@ -39,8 +39,8 @@ void ObjectAccess::let_go(NodeId home) {
   holdings_->remove(home);
 }
 
-void ObjectAccess::release(NodeId home, std::uint64_t pin) {
-  holdings_->release(home, pin);
+void ObjectAccess::release(NodeId home, std::uint64_t pin, std::uint64_t bytes) {
+  holdings_->release(home, pin, bytes);
 }
 
 Result<AnsweredItem> ObjectAccess::tell(ObjectOp op, const ObjectItem& item,

@@ -130,8 +130,8 @@ class ObjectAccess {
   // This process has something at that home, or no longer: owned objects, borrows, promises.
   void hold(NodeId home);
   void let_go(NodeId home);
-  // Lets go of a pin, soon.
-  void release(NodeId home, std::uint64_t pin);
+  // Lets go of a pin on so many bytes: at once if they are many, else soon.
+  void release(NodeId home, std::uint64_t pin, std::uint64_t bytes);
 
  private:
   [[nodiscard]] bool is_own(NodeId home);

@@ -18,7 +18,7 @@ void ObjectAccess::Holdings::remove(NodeId home) {
   if (at.held > 0) --at.held;
 }
 
-void ObjectAccess::Holdings::release(NodeId home, std::uint64_t pin) {
+void ObjectAccess::Holdings::release(NodeId home, std::uint64_t pin, std::uint64_t bytes) {
   std::vector<std::uint64_t> full;
   {
     const std::lock_guard lock(mutex_);
@@ -26,7 +26,9 @@ void ObjectAccess::Holdings::release(NodeId home, std::uint64_t pin) {
     Home& at = homes_[home];
     if (at.held > 0) --at.held;
     at.pins.push_back(pin);
-    if (at.pins.size() < kPinsPerMessage) return arm(flush_armed_, kFlushAfter, &Holdings::flush);
+    if (at.pins.size() < kPinsPerMessage && bytes < kManyBytes) {
+      return arm(flush_armed_, kFlushAfter, &Holdings::flush);
+    }
     full.swap(at.pins);
     at.pins.reserve(kPinsPerMessage);
   }

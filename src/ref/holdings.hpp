@@ -17,6 +17,8 @@ class ObjectAccess::Holdings : public std::enable_shared_from_this<Holdings> {
   // Pins are given back in one message once there are so many, or after a while.
   static constexpr std::size_t kPinsPerMessage = 64;
   static constexpr Duration kFlushAfter = std::chrono::milliseconds(20);
+  // Memory of this size is better used again than made anew meanwhile: its pin goes back at once.
+  static constexpr std::uint64_t kManyBytes = std::uint64_t{256} << 10;
   // Several times within ObjectStore::kHolderLease.
   static constexpr Duration kRenewEvery = std::chrono::seconds(3);
 
@@ -24,7 +26,7 @@ class ObjectAccess::Holdings : public std::enable_shared_from_this<Holdings> {
 
   void add(NodeId home);
   void remove(NodeId home);
-  void release(NodeId home, std::uint64_t pin);
+  void release(NodeId home, std::uint64_t pin, std::uint64_t bytes);
   // Tells all homes where there is something that it is over; nothing is posted afterwards.
   void close();
 

@@ -22,18 +22,19 @@ using ViewResult = Result<std::shared_ptr<const View>>;
 // An object's memory at its home stays while this lives.
 class RemotePin {
  public:
-  RemotePin(ObjectAccess& access, NodeId home, std::uint64_t pin) noexcept
-      : access_(access), home_(home), pin_(pin) {
+  RemotePin(ObjectAccess& access, NodeId home, const ObjectAnswer& found) noexcept
+      : access_(access), home_(home), pin_(found.value), bytes_(found.size) {
     access_.hold(home_);
   }
   RemotePin(const RemotePin&) = delete;
   RemotePin& operator=(const RemotePin&) = delete;
-  ~RemotePin() { access_.release(home_, pin_); }
+  ~RemotePin() { access_.release(home_, pin_, bytes_); }
 
  private:
   ObjectAccess& access_;
   NodeId home_;
   std::uint64_t pin_;
+  std::uint64_t bytes_;
 };
 
 // What a view of a mapped object keeps.
@@ -41,8 +42,8 @@ struct Mapped {
   SegmentMap::Mapped segment;
   RemotePin pin;
   Mapped(SegmentMap::Mapped memory, ObjectAccess& access, NodeId home,
-         std::uint64_t number) noexcept
-      : segment(std::move(memory)), pin(access, home, number) {}
+         const ObjectAnswer& found) noexcept
+      : segment(std::move(memory)), pin(access, home, found) {}
 };
 
 struct OwnPin {
@@ -140,12 +141,12 @@ ViewResult ObjectAccess::view_of(const Handle& handle, detail::CallHandle call,
   const NodeId home{handle.home};
   auto segment = mappings_->get({home, answer.fixed.segment, fabric::Access::read});
   if (!segment) {
-    release(home, answer.fixed.value);
+    release(home, answer.fixed.value, size);
     return tl::unexpected(in_context(handle, segment.error()));
   }
   if (*segment == nullptr) return fetch(handle, answer.fixed);
   const SegmentMap::Mapped memory = *std::move(segment);
-  auto keeps = std::make_shared<const Mapped>(memory, *this, home, answer.fixed.value);
+  auto keeps = std::make_shared<const Mapped>(memory, *this, home, answer.fixed);
   if (!memory->holds(answer.fixed.offset, size)) {
     return fail(ErrorCode::protocol_violation, "the object lies beyond the end of its segment");
   }
@@ -156,7 +157,7 @@ ViewResult ObjectAccess::view_of(const Handle& handle, detail::CallHandle call,
 
 // Copies an object piece by piece.
 ViewResult ObjectAccess::fetch(const Handle& handle, const ObjectAnswer& found) {
-  const RemotePin keeps(*this, NodeId{handle.home}, found.value);
+  const RemotePin keeps(*this, NodeId{handle.home}, found);
   Buffer all = Buffer::allocate(found.size);
   if (all.data() == nullptr) {
     return fail(ErrorCode::out_of_memory, "no memory for the {} bytes of object {}", found.size,
@@ -239,7 +240,7 @@ Status ObjectAccess::copy_out(const Handle& handle, const ByteRange& range, cons
   if ((found.flags & ObjectAnswer::kInTail) == 0) {
     const auto segment = mappings_->get({home, found.segment, fabric::Access::read});
     if (segment && *segment == nullptr) {
-      const RemotePin keeps(*this, home, found.value);
+      const RemotePin keeps(*this, home, found);
       GODWIT_TRY(const ByteRange part, part_of(found.size));
       return read_pieces(handle, found.value, part, take);
     }
