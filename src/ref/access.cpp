@@ -180,13 +180,14 @@ Result<Handle> ObjectAccess::put(const PutRequest& request) {
   ObjectItem item = item_of(request.object, size);
   ObjectOp op = ObjectOp::put;
   Result<AnsweredItem> made;
+  const Ask how = request.object.persist ? Ask::slowly : Ask::at_once;
   if (size <= kSmall) {
-    made = ask_one(asking(), request.home, op, item, request.parts);
+    made = ask_one(asking(), request.home, op, item, request.parts, 0, how);
   } else {
     GODWIT_TRY(Room room, write_parts(request.home, request.parts));
     item.a = room.ticket;
     op = ObjectOp::commit;
-    made = ask_one(asking(), request.home, op, item);
+    made = ask_one(asking(), request.home, op, item, {}, 0, how);
     if (made) room.ticket = 0;
   }
   if (!made) {
@@ -294,10 +295,17 @@ std::vector<Result<std::uint64_t>> ObjectAccess::tell_all(ObjectOp op,
       Result<std::uint64_t>& result = results[which[i]];
       if (!answers) {
         result = tl::unexpected(answers.error());
-      } else if (const Status good = check((*answers)[i]); !good) {
-        result = tl::unexpected(good.error());
-      } else {
+      } else if (const Status good = check((*answers)[i]); good) {
         result = Result<std::uint64_t>((*answers)[i].fixed.value);
+      } else if (good.error().code == ErrorCode::would_block) {
+        auto again = ask_one(asking(), NodeId{home}, op, items[i], {}, 0, Ask::slowly);
+        if (again) {
+          result = Result<std::uint64_t>(again->answer.fixed.value);
+        } else {
+          result = tl::unexpected(std::move(again).error());
+        }
+      } else {
+        result = tl::unexpected(good.error());
       }
     }
   }

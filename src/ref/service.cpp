@@ -109,14 +109,17 @@ Result<bool> ObjectService::answer(const Asker& asker, Bytes bytes, call::ReplyB
     case ObjectOp::leave: store_.leave(request.holder); break;
     case ObjectOp::list: list(request, answers); break;
     case ObjectOp::wait: {
-      if (view.items.size() != 1 || asker.waiter == 0) {
-        return fail(ErrorCode::bad_format, "one object is waited for at a time, by `ask`");
+      if (view.items.size() != 1) {
+        return fail(ErrorCode::bad_format, "one object is waited for at a time");
       }
       const ObjectItem& item = view.items.front();
-      GODWIT_TRY(const bool ready, store_.wait(item.handle, item.a, asker.waiter));
-      if (!ready) {
-        on_use_();
-        return false;
+      // Asked slowly it is not waited for, but brought back from a disk: it was there before.
+      if (asker.waiter != 0) {
+        GODWIT_TRY(const bool ready, store_.wait(item.handle, item.a, asker.waiter));
+        if (!ready) {
+          on_use_();
+          return false;
+        }
       }
       Handle now = item.handle;
       if (item.a != 0) {
@@ -166,7 +169,7 @@ Status ObjectService::do_item(const Request& request, const ObjectItem& item, By
     case ObjectOp::update: return do_put(request, item, data, answers);
     case ObjectOp::locate: return do_locate(request, item.handle, answers);
     case ObjectOp::read: return do_read(request, item, answers);
-    case ObjectOp::evict: return store_.evict(item.handle);
+    case ObjectOp::evict: return store_.evict(item.handle, request.wait);
     case ObjectOp::exists: answers.last().value = store_.exists(item.handle) ? 1 : 0; return {};
     case ObjectOp::newest: {
       GODWIT_TRY(const Handle newest, store_.newest(item.handle));
@@ -179,7 +182,8 @@ Status ObjectService::do_item(const Request& request, const ObjectItem& item, By
       return {};
     }
     case ObjectOp::set_lifetime:
-      return store_.set_lifetime(item.handle, lifetime_of(item.terms()), request.holder);
+      return store_.set_lifetime(item.handle, lifetime_of(item.terms()), request.holder,
+                                 request.wait);
     case ObjectOp::set_pinned: return store_.set_pinned(item.handle, item.a != 0);
     case ObjectOp::restrict_to: {
       GODWIT_TRY(const Handle less,
@@ -211,7 +215,8 @@ Status ObjectService::do_put(const Request& request, const ObjectItem& item, Byt
     case ObjectOp::write: return store_.write(request.holder, item.a, item.b, data);
     case ObjectOp::abandon: store_.abandon(request.holder, item.a); return {};
     case ObjectOp::update: {
-      GODWIT_TRY(const Handle made, store_.update(request.holder, item.handle, item.a));
+      GODWIT_TRY(const Handle made,
+                 store_.update(request.holder, item.handle, item.a, request.wait));
       answers.append(made);
       return {};
     }
@@ -219,7 +224,7 @@ Status ObjectService::do_put(const Request& request, const ObjectItem& item, Byt
   }
   GODWIT_TRY(const NewObject object, new_object(item));
   Result<Handle> made = request.head.op == ObjectOp::commit
-                            ? store_.commit(request.holder, item.a, object)
+                            ? store_.commit(request.holder, item.a, object, request.wait)
                             : store_.put(request.holder, object, {&data, 1}, request.wait);
   if (!made) return tl::unexpected(std::move(made).error());
   answers.append(*made);
@@ -320,7 +325,8 @@ Status ObjectService::do_promise(const Request& request, const ObjectItem& item,
       return {};
     }
     case ObjectOp::fulfil: {
-      GODWIT_TRY(const Handle made, store_.fulfil(request.holder, item.handle, item.a));
+      GODWIT_TRY(const Handle made,
+                 store_.fulfil(request.holder, item.handle, item.a, request.wait));
       answers.append(made);
       return {};
     }
