@@ -15,6 +15,7 @@
 #include "fabric/fd.hpp"
 #include "node/lazy_jit.hpp"
 #include "node/machine.hpp"
+#include "node/objects_on_disk.hpp"
 #include "node/places.hpp"
 
 namespace godwit::node {
@@ -80,6 +81,15 @@ void raise_descriptor_limit() {
   static_cast<void>(::setrlimit(RLIMIT_NOFILE, &limit));
 }
 
+Result<std::optional<NodeId>> wanted_id(const Settings& settings) {
+  if (settings.id.empty()) return std::optional<NodeId>();
+  const auto id = from_hex(settings.id);
+  if (!id || *id == 0) {
+    return fail(ErrorCode::invalid_argument, "id: '{}' is not 16 hexadecimal digits", settings.id);
+  }
+  return std::optional<NodeId>(NodeId{*id});
+}
+
 ref::Arena::Options object_options(const Settings& settings, const fleet::Capacities& machine) {
   ref::Arena::Options options;
   options.budget_bytes =
@@ -138,15 +148,10 @@ Result<std::unique_ptr<Node>> Node::start(const Settings& settings, trace::Log& 
   Code& code = *node->code_;
 
   Runtime::Options options;
-  options.id = random_node_id();
-  if (!settings.id.empty()) {
-    const auto id = from_hex(settings.id);
-    if (!id || *id == 0) {
-      return fail(ErrorCode::invalid_argument, "id: '{}' is not 16 hexadecimal digits",
-                  settings.id);
-    }
-    options.id = NodeId{*id};
-  }
+  GODWIT_TRY(const std::optional<NodeId> id, wanted_id(settings));
+  GODWIT_TRY(options.objects_on_disk, ObjectsOnDisk::open(settings, id, log));
+  options.id =
+      options.objects_on_disk ? options.objects_on_disk->id : id.value_or(random_node_id());
   options.epoch = epoch_now();
   options.name = settings.name.empty() ? host_name() : settings.name;
   options.seeds = settings.join;

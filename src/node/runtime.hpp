@@ -20,6 +20,7 @@
 #include "code/store/store.hpp"
 #include "fabric/reactor.hpp"
 #include "fleet/embedded_directory.hpp"
+#include "node/objects_on_disk.hpp"
 #include "node/overrun_log.hpp"
 #include "node/status_queries.hpp"
 #include "ref/access.hpp"
@@ -63,6 +64,8 @@ class Runtime final : private call::Dialer, private call::EngineObserver, privat
     std::optional<region::ShardStore::Options> shards;
     // Set: this process is a home of objects.
     std::optional<ref::Arena::Options> objects;
+    // Set: some of them are in files.
+    std::optional<ObjectsOnDisk> objects_on_disk;
     fleet::Target target;
     fleet::Capacities capacities;
   };

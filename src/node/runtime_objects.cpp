@@ -56,7 +56,20 @@ void Runtime::make_objects() {
              engine_->is_linked(node);  // functions hold objects of ours, too
     };
     options.on_ready = [this](std::uint64_t waiter) { engine_->run_again(waiter); };
+    options.on_files_to_remove = [this] {
+      reactor_->post(
+          [this] { reactor_->offload([this] { object_store_->remove_files(); }, [] {}); });
+    };
+    options.on_warning = [this](const std::string& text) { log_.warn("{}", text); };
+    std::vector<ref::ObjectRecord> found;
+    if (auto& disk = options_.objects_on_disk) {
+      options.key = disk->key;
+      options.folder = std::move(disk->folder);
+      found = std::move(disk->found);
+    }
     object_store_ = std::make_unique<ref::ObjectStore>(*reactor_, std::move(options));
+    object_store_->restore(std::move(found));
+    objects_used();  // leases run on
     object_service_ = std::make_unique<ref::ObjectService>(
         *object_store_, ref::Holder{options_.id, options_.epoch}, [this] { objects_used(); });
     engine_->set_objects(object_service_.get());

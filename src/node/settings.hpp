@@ -32,6 +32,8 @@ struct Settings {
   std::uint64_t region_budget_mb = 0;      // memory of shards; 0: half of the machine's
   std::string region_dir;                  // shards in files; default: none
   std::uint64_t object_budget_mb = 0;      // memory of objects; 0: a quarter of the machine's
+  std::string object_dir;                  // objects in files; default: none
+  std::uint64_t object_disk_mb = 0;        // of those files; 0: half of the disk
   std::uint32_t max_hops = 100'000;
   std::uint32_t max_fan_out = 4096;
   std::string jit = "auto";  // auto: at the first bitcode; preload: at start; off

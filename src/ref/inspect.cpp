@@ -1,6 +1,7 @@
 // Time passes, and what a home tells about its objects.
 #include <algorithm>
 
+#include "ref/object_folder.hpp"
 #include "ref/refusals.hpp"
 #include "ref/store.hpp"
 #include "ref/visit.hpp"
@@ -16,12 +17,14 @@ ObjectDescription describe_object(const StoreState& state, Object& object, Right
   if (object.lease_end != kNever) told.time_left = object.lease_end - now;
   told.readers_left = object.readers_left;
   if (object.owner != nullptr) told.owner = object.owner->holder;
-  told.pins = object.pins;
+  told.pins = object.pins - (object.newest.moving ? 1 : 0);  // that one is the home's own
   told.borrows = static_cast<std::uint32_t>(object.borrows.size());
   told.borrowed_for_writing = object.borrowed_for_writing();
   told.pinned_by_user = object.pinned_by_user;
   told.pending = object.presence == Presence::promised;
   told.broken = object.presence == Presence::broken;
+  told.persistent = object.persistent;
+  told.spilled = object.presence == Presence::there && !object.newest.in_memory();
   told.reads = object.reads;
   told.age = now - object.created;
   return told;
@@ -62,6 +65,9 @@ ObjectStore::Stats ObjectStore::stats() const {
     stats.pins += shard.pins.size();
     stats.borrows += shard.borrows.size();
   }
+  stats.spills = state_->spills.load(std::memory_order_relaxed);
+  stats.loads = state_->loads.load(std::memory_order_relaxed);
+  if (state_->options.folder != nullptr) stats.disk_bytes = state_->options.folder->used_bytes();
   stats.holders_lost = state_->holders_lost.load(std::memory_order_relaxed);
   stats.reservations = state_->reservations.size();
   stats.waiters = state_->waiters.size();
@@ -79,6 +85,10 @@ void ObjectStore::leave(Holder holder) {
 
 void ObjectStore::lost(NodeId node) {
   state_->holders.lost(node);
+}
+
+void ObjectStore::remove_files() {
+  if (state_->options.folder != nullptr) state_->remove_files({}, Arena::Wait::yes);
 }
 
 // Times first: what was over by then is not taken for what a silent holder left behind.

@@ -7,17 +7,23 @@
 
 namespace godwit::ref {
 
-Status ObjectStore::set_lifetime(const Handle& handle, const Lifetime& lifetime, Holder holder) {
+Status ObjectStore::set_lifetime(const Handle& handle, const Lifetime& lifetime, Holder holder,
+                                 Arena::Wait wait) {
   GODWIT_CHECK(state_->check(handle, Rights::evict));
   GODWIT_CHECK(check_lifetime(lifetime));
-  Visit visit(*state_, state_->shard_of(handle.object));
-  HolderShare* share = nullptr;
-  if (lifetime.kind == LifetimeKind::holder) {
-    GODWIT_TRY(share, visit.admit(holder));
+  {
+    Visit visit(*state_, state_->shard_of(handle.object));
+    HolderShare* share = nullptr;
+    if (lifetime.kind == LifetimeKind::holder) {
+      GODWIT_TRY(share, visit.admit(holder));
+    }
+    GODWIT_TRY(Object * object, visit.find(handle));
+    if (!object->persistent) {
+      visit.set_lifetime(*object, lifetime, share, state_->clock.now());
+      return {};
+    }
   }
-  GODWIT_TRY(Object * object, visit.find(handle));
-  visit.set_lifetime(*object, lifetime, share, state_->clock.now());
-  return {};
+  return state_->set_lifetime(handle, lifetime, wait);
 }
 
 Status ObjectStore::set_pinned(const Handle& handle, bool pinned) {
@@ -25,6 +31,7 @@ Status ObjectStore::set_pinned(const Handle& handle, bool pinned) {
   Visit visit(*state_, state_->shard_of(handle.object));
   GODWIT_TRY(Object * object, visit.find(handle));
   object->pinned_by_user = pinned;
+  visit.settle(*object);
   visit.end_if_over(*object);
   return {};
 }

@@ -23,8 +23,16 @@ struct HolderShare;
 struct Version {
   std::uint64_t number = 1;
   std::uint64_t size = 0;
-  Extent extent;
+  Extent extent;  // none: it is on disk, or of no bytes
   std::uint32_t pins = 0;
+  // A whole file of it is in the folder. It stays good while the version is in memory, too, since a
+  // version never changes.
+  bool file = false;
+  // A thread writes or reads its file, has a pin on it that is nobody's, and sees to the file if
+  // the version ends meanwhile.
+  bool moving = false;
+
+  [[nodiscard]] bool in_memory() const noexcept { return extent || size == 0; }
 };
 
 struct OfHolder {};
@@ -46,10 +54,15 @@ struct Borrow : NumberedItem, ListHook<OfHolder>, ListHook<OfObject> {
 struct OwnedList {};
 struct KeptList {};
 struct PromisedList {};
+struct IdleList {};
 
 enum class Presence : std::uint8_t { there, promised, broken };
 
-struct Object : TimeHook, ListHook<OwnedList>, ListHook<KeptList>, ListHook<PromisedList> {
+struct Object : TimeHook,
+                ListHook<OwnedList>,
+                ListHook<KeptList>,
+                ListHook<PromisedList>,
+                ListHook<IdleList> {
   ObjectId id;
   std::uint64_t type = 0;
   Time created;
@@ -63,11 +76,14 @@ struct Object : TimeHook, ListHook<OwnedList>, ListHook<KeptList>, ListHook<Prom
   bool dropped = false;        // by its owner, and only a borrow keeps it
   bool ended = false;          // no handle finds it; its pins keep memory
   bool awaited = false;        // there may be waiters
+  bool persistent = false;     // every version is in a file before it is published
+  bool filing = false;         // a thread writes to the folder what the object is to be next
   std::uint32_t readers_left = 0;
   std::uint32_t pins = 0;  // of all versions
   std::uint64_t reads = 0;
-  Duration lease{};         // of a lifetime of that kind
-  Time lease_end = kNever;  // once it is there
+  std::uint64_t idle_since = 0;  // of StoreState::uses, while it is on Shard::idle
+  Duration lease{};              // of a lifetime of that kind
+  Time lease_end = kNever;       // once it is there
 
   HolderShare* owner = nullptr;
   HolderShare* kept_by = nullptr;      // of a lifetime of kind holder

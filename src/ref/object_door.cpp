@@ -274,6 +274,7 @@ Result<Handle> ObjectDoor::promise(std::uint64_t home, const NewObjectTerms& ter
   item.handle.home = home;
   item.a = static_cast<std::uint64_t>(at_most.count());
   item.set_terms({.lifetime = static_cast<std::uint8_t>(terms.options.lifetime.kind()),
+                  .flags = terms.options.persist ? wire::PutTerms::kPersist : std::uint8_t{0},
                   .readers = terms.options.lifetime.reader_count(),
                   .lease_ns = terms.options.lifetime.time().count()});
   GODWIT_TRY(const Handle made, handle_of(access_->tell(ObjectOp::promise, item)));

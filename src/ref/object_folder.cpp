@@ -144,8 +144,8 @@ Status ObjectFolder::set_lifetime(const ObjectRecord& record) {
   return {};
 }
 
-Status ObjectFolder::remove(const Handle& handle) {
-  const std::string name = ObjectFileName::of(handle).text();
+Status ObjectFolder::remove(const ObjectFileName& which) {
+  const std::string name = which.text();
   struct stat before{};
   if (::fstatat(folder_.get(), name.c_str(), &before, AT_SYMLINK_NOFOLLOW) != 0 ||
       ::unlinkat(folder_.get(), name.c_str(), 0) != 0) {

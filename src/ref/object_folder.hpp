@@ -9,10 +9,12 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/bytes.hpp"
+#include "base/ids.hpp"
 #include "fabric/fd.hpp"
 #include "godwit/error.hpp"
 #include "ref/handle_key.hpp"
@@ -60,11 +62,19 @@ class ObjectFolder {
   // write().
   [[nodiscard]] Status set_lifetime(const ObjectRecord& record);
   // One that is not there is fine. Errors: io.
-  [[nodiscard]] Status remove(const Handle& handle);
+  [[nodiscard]] Status remove(const ObjectFileName& name);
+  [[nodiscard]] Status remove(const Handle& handle) { return remove(ObjectFileName::of(handle)); }
+  // One that is no good: it is kept for a person to look at, and is no object any more. Where it is
+  // now. Errors: io, not_found, already_exists (too many of that name).
+  [[nodiscard]] Result<std::string> set_aside(const ObjectFileName& name);
 
   // The home's key, the same as long as the folder's file handle.key is there; made the first time.
   // Errors: bad_format, permission (others can read the file), io, resource_exhausted.
   [[nodiscard]] Result<HandleKey> key();
+  // Whose objects these are, which handles name: `wanted`, or the node's that had the folder first
+  // (file node.id), or a new one. Errors: invalid_argument (`wanted` is not that one), bad_format,
+  // io, resource_exhausted.
+  [[nodiscard]] Result<NodeId> node_id(std::optional<NodeId> wanted);
 
   // Of all objects' files.
   [[nodiscard]] std::uint64_t used_bytes() const noexcept { return used_bytes_; }

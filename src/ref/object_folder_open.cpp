@@ -19,6 +19,7 @@ namespace godwit::ref {
 namespace {
 
 constexpr std::string_view kKeyName = "handle.key";
+constexpr std::string_view kIdName = "node.id";
 constexpr int kMostAside = 1'000;  // of one name
 
 // Whoever can write there could plant objects, and whoever can read there could forge handles.
@@ -75,7 +76,7 @@ void ObjectFolder::look_at(const std::string& name, Opened& opened) {
     }
   };
   if (const auto behind = NewFile::name_behind(name); !behind.empty()) {
-    if (behind == kKeyName || ObjectFileName::parse(behind)) remove_it();
+    if (behind == kKeyName || behind == kIdName || ObjectFileName::parse(behind)) remove_it();
     return;
   }
   if (!ObjectFileName::parse(name)) return;
@@ -107,6 +108,16 @@ Result<std::string> ObjectFolder::set_aside(const std::string& name) {
   }
   return fail(ErrorCode::already_exists, "{} broken files of its name are there already",
               kMostAside);
+}
+
+Result<std::string> ObjectFolder::set_aside(const ObjectFileName& which) {
+  const std::string name = which.text();
+  struct stat info{};
+  if (::fstatat(folder_.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0)
+    return disk_failure("set aside", path_of(name));
+  GODWIT_TRY(std::string aside, set_aside(name));
+  used_bytes_ -= static_cast<std::uint64_t>(info.st_size);
+  return aside;
 }
 
 // --- The key ---
@@ -155,6 +166,50 @@ Result<HandleKey> ObjectFolder::key() {
   key.checksum = key.right_checksum();
   GODWIT_TRY(NewFile fresh, NewFile::create(folder_, name, ++last_temporary_, path));
   GODWIT_CHECK(write_at(fresh.file(), 0, bytes_of_value(key), path));
+  GODWIT_CHECK(fresh.finish(true));
+  return made;
+}
+
+// --- The node ---
+
+namespace {
+
+constexpr std::size_t kIdDigits = 16;
+
+Result<NodeId> read_id(const fabric::Fd& file, const std::string& path) {
+  std::array<std::byte, kIdDigits + 2> bytes{};
+  GODWIT_TRY(const std::size_t got, read_at(file, 0, bytes, path));
+  std::string_view text = text_of(Bytes(bytes).first(got));
+  if (text.ends_with('\n')) text.remove_suffix(1);
+  const auto id = text.size() == kIdDigits ? from_hex(text) : std::nullopt;
+  if (!id || *id == 0)
+    return fail(ErrorCode::bad_format,
+                "{} holds no node's id: write the {} hexadecimal digits there that the handles of "
+                "its objects name",
+                path, kIdDigits);
+  return NodeId{*id};
+}
+
+}  // namespace
+
+Result<NodeId> ObjectFolder::node_id(std::optional<NodeId> wanted) {
+  const std::string name(kIdName);
+  const std::string path = path_of(name);
+  const std::lock_guard lock(key_mutex_);
+  const fabric::Fd file(
+      ::openat(folder_.get(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (file) {
+    GODWIT_TRY(const NodeId id, read_id(file, path));
+    if (!wanted || *wanted == id) return id;
+    return fail(ErrorCode::invalid_argument,
+                "{} holds the objects of node {}, and this is node {}: use that id, or another "
+                "folder",
+                options_.path, to_hex(id.value), to_hex(wanted->value));
+  }
+  if (errno != ENOENT) return disk_failure("open", path);
+  const NodeId made = wanted.value_or(random_node_id());
+  GODWIT_TRY(NewFile fresh, NewFile::create(folder_, name, ++last_temporary_, path));
+  GODWIT_CHECK(write_at(fresh.file(), 0, bytes_of(to_hex(made.value) + "\n"), path));
   GODWIT_CHECK(fresh.finish(true));
   return made;
 }

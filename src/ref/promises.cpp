@@ -9,14 +9,15 @@
 namespace godwit::ref {
 
 Result<Handle> ObjectStore::promise(Holder producer, const NewObject& object, Duration at_most) {
-  GODWIT_CHECK(check_new(object));
+  // Nothing is written before it comes.
+  GODWIT_CHECK(check_new(object, state_->options, Arena::Wait::yes));
   if (at_most < Duration{}) {
     return fail(ErrorCode::invalid_argument,
                 "a promise for {} ns is broken before it is made: allow more time, or 0 for no "
                 "limit",
                 at_most.count());
   }
-  return state_->add(producer, object, {}, at_most);
+  return state_->add(producer, state_->new_id(), object, {}, at_most);
 }
 
 Status ObjectStore::take_over(Holder producer, const Handle& handle) {
@@ -27,23 +28,6 @@ Status ObjectStore::take_over(Holder producer, const Handle& handle) {
   if (object->presence != Presence::promised) return refuse_settled(handle, *object);
   visit.set_producer(*object, share);
   return {};
-}
-
-Result<Handle> ObjectStore::fulfil(Holder producer, const Handle& handle, std::uint64_t ticket) {
-  GODWIT_CHECK(state_->check(handle, Rights::write));
-  GODWIT_TRY(Claim claim, Claim::create(state_->reservations, state_->arena, producer, ticket));
-  Visit visit(*state_, state_->shard_of(handle.object));
-  GODWIT_TRY(Object * object, visit.find(handle));
-  if (object->presence != Presence::promised) return refuse_settled(handle, *object);
-  visit.set_producer(*object, nullptr);
-  object->presence = Presence::there;
-  if (object->lifetime == LifetimeKind::lease) {
-    object->lease_end = after(state_->clock.now(), object->lease);
-  }
-  visit.reschedule(*object);
-  visit.publish(*object, {.size = claim.size(), .extent = claim.extent()});
-  claim.done();
-  return state_->sign(*object, object->newest, handle.rights);
 }
 
 Status ObjectStore::break_promise(const Handle& handle, Error why) {

@@ -165,13 +165,14 @@ Result<Handle> ObjectAccess::put(const PutRequest& request) {
   ObjectItem item = item_of(request.object, size);
   ObjectOp op = ObjectOp::put;
   Result<AnsweredItem> made;
+  const Ask how = request.object.persist ? Ask::slowly : Ask::at_once;  // a disk takes its time
   if (size <= kSmall) {
-    made = ask_one(asking(), request.home, op, item, request.parts);
+    made = ask_one(asking(), request.home, op, item, request.parts, 0, how);
   } else {
     GODWIT_TRY(Room room, write_parts(request.home, request.parts, request.progress));
     item.a = room.ticket;
     op = ObjectOp::commit;
-    made = ask_one(asking(), request.home, op, item);
+    made = ask_one(asking(), request.home, op, item, {}, 0, how);
     if (made) room.ticket = 0;
   }
   if (!made) {

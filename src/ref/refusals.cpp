@@ -124,6 +124,22 @@ Refusal refuse_more(const Handle& handle, std::string_view what, std::size_t lim
               subject(handle), what, limit);
 }
 
+Refusal refuse_on_disk(const Handle& handle) {
+  return fail(ErrorCode::would_block, "{} is on disk: ask where it may take its time",
+              subject(handle));
+}
+
+Refusal refuse_without_wait(const Handle& handle) {
+  return fail(ErrorCode::would_block, "{} is in a file: ask where it may take its time",
+              subject(handle));
+}
+
+Refusal refuse_both(const Handle& handle) {
+  return fail(ErrorCode::invalid_argument,
+              "{} outlives its home's process, and cannot end with another: use a lease",
+              subject(handle));
+}
+
 Status check_lifetime(const Lifetime& lifetime) {
   if (lifetime.kind > LifetimeKind::readers) {
     return fail(ErrorCode::invalid_argument, "no lifetime is of kind {}",
@@ -142,12 +158,24 @@ Status check_lifetime(const Lifetime& lifetime) {
   return {};
 }
 
-Status check_new(const NewObject& object) {
-  if (object.persist) {
+Status check_new(const NewObject& object, const ObjectStore::Options& home, Arena::Wait wait) {
+  GODWIT_CHECK(check_lifetime(object.lifetime));
+  if (!object.persist) return {};
+  if (home.folder == nullptr) {
     return fail(ErrorCode::unsupported,
-                "this home keeps objects in memory only: put it without `persist`");
+                "node {} keeps objects in memory only, since its setting `object_dir` is not set: "
+                "set that, or put without `persist`",
+                to_hex(home.home.value));
   }
-  return check_lifetime(object.lifetime);
+  if (object.owned || object.lifetime.kind == LifetimeKind::holder) {
+    return fail(ErrorCode::invalid_argument,
+                "an object that ends with the process that puts it cannot outlive its home's: put "
+                "it without `persist`, or unowned and with another lifetime");
+  }
+  if (wait == Arena::Wait::no) {
+    return fail(ErrorCode::would_block, "a persistent object has to wait for a disk");
+  }
+  return {};
 }
 
 }  // namespace godwit::ref

@@ -34,8 +34,14 @@ using Refusal = tl::unexpected<Error>;
 [[nodiscard]] Refusal refuse_late_promise(const ObjectId& object);
 [[nodiscard]] Refusal refuse_another_object(NodeId home, std::size_t limit);
 [[nodiscard]] Refusal refuse_more(const Handle& handle, std::string_view what, std::size_t limit);
-// An error if the object asked for cannot be.
-[[nodiscard]] Status check_new(const NewObject& object);
+[[nodiscard]] Refusal refuse_on_disk(const Handle& handle);
+// What is asked for takes a disk's time.
+[[nodiscard]] Refusal refuse_without_wait(const Handle& handle);
+// Persistent, and to end with a process.
+[[nodiscard]] Refusal refuse_both(const Handle& handle);
+// An error if the object asked for cannot be, there or by a caller that may not wait.
+[[nodiscard]] Status check_new(const NewObject& object, const ObjectStore::Options& home,
+                               Arena::Wait wait);
 [[nodiscard]] Status check_lifetime(const Lifetime& lifetime);
 
 }  // namespace godwit::ref

@@ -112,12 +112,15 @@ void ObjectService::release_all(const Request& request, Bytes pins) {
 // False: the answer comes when the call runs again.
 Result<bool> ObjectService::wait(const Request& request, std::span<const ObjectItem> items,
                                  Answers& answers) {
-  if (items.size() != 1 || request.asker.waiter == 0) {
-    return fail(ErrorCode::bad_format, "one object is waited for at a time, by `ask`");
+  if (items.size() != 1) {
+    return fail(ErrorCode::bad_format, "one object is waited for at a time");
   }
   const ObjectItem& item = items.front();
-  GODWIT_TRY(const bool ready, store_.wait(item.handle, item.a, request.asker.waiter));
-  if (!ready) return false;
+  // Asked slowly it is not waited for, but brought back from a disk: it was there before.
+  if (request.asker.waiter != 0) {
+    GODWIT_TRY(const bool ready, store_.wait(item.handle, item.a, request.asker.waiter));
+    if (!ready) return false;
+  }
   Handle now = item.handle;
   if (item.a != 0) {
     GODWIT_TRY(now, store_.newest(item.handle));
@@ -158,7 +161,7 @@ Status ObjectService::do_item(const Request& request, const ObjectItem& item, By
     case ObjectOp::update: return do_put(request, item, data, answers);
     case ObjectOp::locate: return do_locate(request, item.handle, answers);
     case ObjectOp::read: return do_read(request, item, answers);
-    case ObjectOp::evict: return store_.evict(item.handle);
+    case ObjectOp::evict: return store_.evict(item.handle, request.wait);
     case ObjectOp::exists: answers.last().value = store_.exists(item.handle) ? 1 : 0; return {};
     case ObjectOp::newest: {
       GODWIT_TRY(const Handle newest, store_.newest(item.handle));
@@ -171,7 +174,8 @@ Status ObjectService::do_item(const Request& request, const ObjectItem& item, By
       return {};
     }
     case ObjectOp::set_lifetime:
-      return store_.set_lifetime(item.handle, lifetime_of(item.terms()), request.holder);
+      return store_.set_lifetime(item.handle, lifetime_of(item.terms()), request.holder,
+                                 request.wait);
     case ObjectOp::set_pinned: return store_.set_pinned(item.handle, item.a != 0);
     case ObjectOp::restrict_to: {
       GODWIT_TRY(const Handle less,
@@ -207,7 +211,7 @@ Status ObjectService::do_put(const Request& request, const ObjectItem& item, Byt
   }
   GODWIT_TRY(const NewObject object, new_object(item));
   Result<Handle> made = request.head.op == ObjectOp::commit
-                            ? store_.commit(request.holder, item.a, object)
+                            ? store_.commit(request.holder, item.a, object, request.wait)
                             : store_.put(request.holder, object, {&data, 1}, request.wait);
   if (!made) return tl::unexpected(std::move(made).error());
   answers.append(*made);
@@ -224,8 +228,9 @@ Status ObjectService::do_settle(const Request& request, const ObjectItem& item, 
   }
   Result<Handle> made = [&]() -> Result<Handle> {
     if (item.a == 0) GODWIT_CHECK(store_.write(request.holder, ticket, 0, data));
-    return request.head.op == ObjectOp::update ? store_.update(request.holder, item.handle, ticket)
-                                               : store_.fulfil(request.holder, item.handle, ticket);
+    return request.head.op == ObjectOp::update
+               ? store_.update(request.holder, item.handle, ticket, request.wait)
+               : store_.fulfil(request.holder, item.handle, ticket, request.wait);
   }();
   if (!made) {
     if (item.a == 0) store_.abandon(request.holder, ticket);

@@ -66,14 +66,13 @@ Handle StoreState::sign(const Object& object, const Version& version, Rights rig
   return handle;
 }
 
-Result<Handle> StoreState::add(Holder holder, const NewObject& wanted, const Version& version,
-                               std::optional<Duration> promised) {
+Result<Handle> StoreState::add(Holder holder, const ObjectId& id, const NewObject& wanted,
+                               const Version& version, std::optional<Duration> promised) {
   if (objects.fetch_add(1, std::memory_order_relaxed) >= options.max_objects) {
     objects.fetch_sub(1, std::memory_order_relaxed);
     return refuse_another_object(options.home, options.max_objects);
   }
-  Shard& shard = shard_for_new();
-  const ObjectId id = shard.new_id();
+  Shard& shard = shard_of(id);
   const Time now = clock.now();
   Visit visit(*this, shard);
   HolderShare* share = nullptr;
@@ -90,6 +89,7 @@ Result<Handle> StoreState::add(Holder holder, const NewObject& wanted, const Ver
   object.type = wanted.type;
   object.created = now;
   object.newest = version;
+  object.persistent = wanted.persist;
   if (promised) {
     object.presence = Presence::promised;
     object.promised_until = *promised == Duration{} ? kNever : after(now, *promised);
@@ -97,6 +97,7 @@ Result<Handle> StoreState::add(Holder holder, const NewObject& wanted, const Ver
   }
   visit.set_lifetime(object, wanted.lifetime, share, now);
   if (wanted.owned) visit.set_owner(object, share);
+  visit.settle(object);
   ++shard.puts;
   return sign(object, object.newest, Rights::all);
 }

@@ -8,24 +8,20 @@
 #include "ref/visit.hpp"
 
 namespace godwit::ref {
-namespace {
-
-Located located(const Pin& pin, const Version& version) {
-  return {.pin = pin.number,
-          .version = version.number,
-          .size = version.size,
-          .type = pin.object->type,
-          .segment = version.extent.segment,
-          .offset = version.extent.offset,
-          .data = version.extent.data};
-}
-
-}  // namespace
 
 ObjectStore::ObjectStore(const Clock& clock, Options options)
     : state_(std::make_unique<StoreState>(clock, std::move(options))) {}
 
-ObjectStore::~ObjectStore() = default;
+ObjectStore::~ObjectStore() {
+  if (state_->options.folder == nullptr) return;
+  for (Shard& shard : state_->shards) {
+    Visit visit(*state_, shard, Arena::Wait::yes);
+    for (const auto& [id, object] : shard.live) {
+      if (object.newest.file && !object.persistent) visit.remove_file({id, object.newest.number});
+    }
+  }
+  remove_files();
+}
 
 Arena& ObjectStore::arena() noexcept {
   return state_->arena;
@@ -33,37 +29,31 @@ Arena& ObjectStore::arena() noexcept {
 
 Result<Handle> ObjectStore::put(Holder holder, const NewObject& object,
                                 std::span<const Bytes> parts, Arena::Wait wait) {
-  GODWIT_CHECK(check_new(object));
+  GODWIT_CHECK(check_new(object, state_->options, wait));
   Version version;
   for (const Bytes part : parts) version.size += part.size();
   if (version.size != 0) {
-    GODWIT_TRY(version.extent, state_->arena.allocate(version.size, wait));
+    GODWIT_TRY(version.extent, state_->allocate(version.size, wait));
     std::byte* to = version.extent.data;
     for (const Bytes part : parts) {
       if (!part.empty()) std::memcpy(to, part.data(), part.size());
       to += part.size();
     }
   }
-  auto handle = state_->add(holder, object, version);
+  auto handle = state_->add_new(holder, object, version);
   if (!handle && version.extent) state_->arena.free(version.extent, Arena::Wait::no);
   return handle;
 }
 
-Result<Located> ObjectStore::locate(Holder holder, const Handle& handle, Arena::Wait /*wait*/) {
+Result<Located> ObjectStore::locate(Holder holder, const Handle& handle, Arena::Wait wait) {
   GODWIT_CHECK(state_->check(handle, Rights::read));
-  Shard& shard = state_->shard_of(handle.object);
-  Visit visit(*state_, shard);
-  GODWIT_TRY(HolderShare * share, visit.admit(holder));
-  GODWIT_TRY(Object * object, visit.find(handle));
-  if (object->presence == Presence::promised) return refuse_promised(handle);
-  if (object->presence == Presence::broken) return tl::unexpected(*object->broken);
-  Version* version = Visit::version_of(*object, handle.version);
-  if (version == nullptr) return refuse_stale(handle, object->newest.number);
-  const Pin* pin = visit.pin(*share, *object, *version);
-  if (pin == nullptr) return refuse_more(handle, "pins", Numbered<Pin>::kMax);
-  ++object->reads;
-  ++shard.resolves;
-  return located(*pin, *version);
+  Absence absence;
+  {
+    Visit visit(*state_, state_->shard_of(handle.object));
+    auto found = visit.locate(holder, handle, wait == Arena::Wait::yes ? &absence : nullptr);
+    if (!absence.any) return found;
+  }
+  return state_->bring_back(holder, handle, absence);
 }
 
 Result<Located> ObjectStore::locate_again(Holder holder, const Handle& handle,
@@ -76,11 +66,7 @@ Result<Located> ObjectStore::locate_again(Holder holder, const Handle& handle,
   if (first == nullptr || first->holder->holder != holder || first->object->id != handle.object) {
     return refuse_pin(handle, holder);
   }
-  Version& version = *Visit::version_of(*first->object, first->version);
-  Pin* pin = visit.pin(*first->holder, *first->object, version);
-  if (pin == nullptr) return refuse_more(handle, "pins", Numbered<Pin>::kMax);
-  pin->again = true;
-  return located(*pin, version);
+  return visit.pin_again(handle, *first);
 }
 
 void ObjectStore::release(Holder holder, std::uint64_t number) {
@@ -91,16 +77,27 @@ void ObjectStore::release(Holder holder, std::uint64_t number) {
   visit.unpin(*pin, Visit::Reading::complete);
 }
 
-Status ObjectStore::evict(const Handle& handle) {
+Status ObjectStore::evict(const Handle& handle, Arena::Wait wait) {
   GODWIT_CHECK(state_->check(handle, Rights::evict));
   Shard& shard = state_->shard_of(handle.object);
-  Visit visit(*state_, shard);
-  const auto object = visit.find(handle);
-  if (!object) return {};
-  if (!(*object)->borrows.empty()) return refuse_borrowed(handle, **object, "evict");
-  ++shard.evictions;
-  visit.end(**object);
-  return {};
+  for (;;) {
+    std::uint64_t moves = 0;
+    {
+      Visit visit(*state_, shard, wait);
+      const auto object = visit.find(handle);
+      if (!object) return {};
+      if (!(*object)->borrows.empty()) return refuse_borrowed(handle, **object, "evict");
+      // It must not come back with the next life of the home, once this is answered.
+      if ((*object)->persistent && wait == Arena::Wait::no) return refuse_without_wait(handle);
+      if (!(*object)->filing) {
+        ++shard.evictions;
+        visit.end(**object);
+        return {};
+      }
+      moves = shard.moves;
+    }
+    state_->wait_for_move(shard, moves);
+  }
 }
 
 Result<Handle> ObjectStore::newest(const Handle& handle) const {
@@ -134,7 +131,7 @@ Result<Reservation> ObjectStore::reserve(Holder holder, std::uint64_t size, Aren
   if (admission.ended) state_->end_life(*admission.ended);
   Extent extent;
   if (size != 0) {
-    GODWIT_TRY(extent, state_->arena.allocate(size, wait));
+    GODWIT_TRY(extent, state_->allocate(size, wait));
   }
   const auto ticket = state_->reservations.add(holder, admission.life, extent, size);
   if (!ticket) {
@@ -161,11 +158,12 @@ Status ObjectStore::write(Holder holder, std::uint64_t ticket, std::uint64_t off
               to_hex(holder.node.value), bytes.size(), offset, ticket, size);
 }
 
-Result<Handle> ObjectStore::commit(Holder holder, std::uint64_t ticket, const NewObject& object) {
-  GODWIT_CHECK(check_new(object));
+Result<Handle> ObjectStore::commit(Holder holder, std::uint64_t ticket, const NewObject& object,
+                                   Arena::Wait wait) {
+  GODWIT_CHECK(check_new(object, state_->options, wait));
   GODWIT_TRY(Claim claim, Claim::create(state_->reservations, state_->arena, holder, ticket));
   const Version version{.size = claim.size(), .extent = claim.extent()};
-  GODWIT_TRY(const Handle handle, state_->add(holder, object, version));
+  GODWIT_TRY(const Handle handle, state_->add_new(holder, object, version));
   claim.done();
   return handle;
 }
@@ -174,37 +172,6 @@ void ObjectStore::abandon(Holder holder, std::uint64_t ticket) {
   if (const Extent extent = state_->reservations.abandon(holder, ticket)) {
     state_->arena.free(extent, Arena::Wait::no);
   }
-}
-
-Result<Handle> ObjectStore::update(Holder holder, const Handle& handle, std::uint64_t ticket) {
-  GODWIT_CHECK(state_->check(handle, Rights::write));
-  GODWIT_TRY(Claim claim, Claim::create(state_->reservations, state_->arena, holder, ticket));
-  Visit visit(*state_, state_->shard_of(handle.object));
-  GODWIT_TRY(Object * object, visit.find(handle));
-  if (object->presence == Presence::promised) return refuse_promised(handle);
-  if (object->presence == Presence::broken) return tl::unexpected(*object->broken);
-  if (handle.version != object->newest.number) {
-    return refuse_stale(handle, object->newest.number);
-  }
-  bool writes = object->owner == nullptr || object->owner->holder == holder;
-  bool others = false;
-  object->borrows.for_each([&](const Borrow& borrow) {
-    const bool mine = borrow.holder->holder == holder;
-    // A process must not change with one hand what it reads with the other.
-    const bool its_write = mine && borrow.kind == BorrowKind::write;
-    writes |= its_write;
-    others |= !its_write;
-  });
-  if (others) return refuse_borrowed(handle, *object, "update");
-  if (!writes) return refuse_not_owner(handle, *object, holder, "update");
-  if (object->older.size() >= kMaxOlderVersions) {
-    return refuse_more(handle, "older versions", kMaxOlderVersions);
-  }
-  visit.publish(
-      *object,
-      {.number = object->newest.number + 1, .size = claim.size(), .extent = claim.extent()});
-  claim.done();
-  return state_->sign(*object, object->newest, handle.rights);
 }
 
 }  // namespace godwit::ref

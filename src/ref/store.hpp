@@ -97,6 +97,8 @@ struct ObjectDescription {
   Duration age{};
 };
 
+class ObjectFolder;
+struct ObjectRecord;
 struct StoreState;
 
 class ObjectStore {
@@ -123,20 +125,38 @@ class ObjectStore {
     // Called when what a waiter waits for has happened, by whatever thread made it happen, with no
     // lock held; once for each waiter that wait() kept.
     std::function<void(std::uint64_t waiter)> on_ready{};
+
+    // Where objects go that memory has no room for, and those that are to outlive this process.
+    // None: there are no such objects, and memory is all there is.
+    std::shared_ptr<ObjectFolder> folder{};
+    // There is work for remove_files(). By any thread, with no lock held.
+    std::function<void()> on_files_to_remove{};
+    // Of a file that is no good: a sentence for an operator. By any thread.
+    std::function<void(const std::string&)> on_warning{};
+    // Since 1970; none: the system's clock.
+    std::function<std::int64_t()> wall_ns{};
   };
   struct Stats {
     std::uint64_t puts = 0, resolves = 0, evictions = 0, expired = 0, holders_lost = 0;
     std::uint64_t objects = 0, pins = 0, borrows = 0, reservations = 0, waiters = 0, holders = 0;
+    std::uint64_t spills = 0, loads = 0, disk_bytes = 0;
   };
 
   ObjectStore(const Clock& clock, Options options);
+  // Files of objects that do not persist are removed.
   ~ObjectStore();
   ObjectStore(const ObjectStore&) = delete;
   ObjectStore& operator=(const ObjectStore&) = delete;
 
+  // What ObjectFolder::open() found: served again under the same handles, but for leases that are
+  // over. Before anything else. Files of another home or key are set aside, and warned of.
+  void restore(std::vector<ObjectRecord> records);
+
   // --- Objects ---
-  // The parts one after another become the object; copied. Errors: resource_exhausted (budget, too
-  // many objects), would_block.
+  // The parts one after another become the object; copied. With no room in memory, others that
+  // nobody uses go to the folder. One that persists is on disk afterwards. Errors:
+  // resource_exhausted (budget, disk, too many objects), would_block, unsupported (to persist
+  // without a folder).
   [[nodiscard]] Result<Handle> put(Holder holder, const NewObject& object,
                                    std::span<const Bytes> parts, Arena::Wait wait);
   // In two steps, for large ones: the caller writes in between. A reservation ends with its holder.
@@ -147,7 +167,8 @@ class ObjectStore {
                              Bytes bytes);
   // Like update() and fulfil(): where it fails, the reservation stays. Errors: not_found, those of
   // put(), would_block (it is being written by another thread).
-  [[nodiscard]] Result<Handle> commit(Holder holder, std::uint64_t ticket, const NewObject& object);
+  [[nodiscard]] Result<Handle> commit(Holder holder, std::uint64_t ticket, const NewObject& object,
+                                      Arena::Wait wait = Arena::Wait::yes);
   void abandon(Holder holder, std::uint64_t ticket);
 
   // Every verb below checks the handle first. Errors of all: permission (the mac is wrong, or the
@@ -158,7 +179,9 @@ class ObjectStore {
   // Pins the version. Of a lifetime of n readers the n-th release() ends the object: whoever has
   // located it by then reads on, and a reader that dies has not read. Errors: stale (that version
   // is gone; the message names the newest), would_block (promised and not there yet, or on disk
-  // and `wait` is no), what a broken promise ended in; type_mismatch is the caller's to check.
+  // and `wait` is no), what a broken promise ended in, and for what is on disk resource_exhausted
+  // (no room in memory), bad_format (its file is damaged), io; type_mismatch is the caller's to
+  // check.
   [[nodiscard]] Result<Located> locate(Holder holder, const Handle& handle, Arena::Wait wait);
   // Another pin on the version that the holder has pinned already; it does not count as a reader.
   // Errors: not_found (the handle's object is not what is pinned).
@@ -172,11 +195,12 @@ class ObjectStore {
   [[nodiscard]] bool exists(const Handle& handle) const;
   [[nodiscard]] Result<ObjectDescription> describe(const Handle& handle) const;
   // No new reader from here on; memory goes with the last pin. Evicting what is gone is fine.
-  // Errors: borrowed.
-  [[nodiscard]] Status evict(const Handle& handle);
+  // A persistent one does not come back after this. Errors: borrowed, would_block (persistent).
+  [[nodiscard]] Status evict(const Handle& handle, Arena::Wait wait = Arena::Wait::yes);
   // Changes until when it lives, from now on; a lease may be made shorter, too. An object that is
-  // borrowed outlives its lifetime until the last borrow ends.
-  [[nodiscard]] Status set_lifetime(const Handle& handle, const Lifetime& lifetime, Holder holder);
+  // borrowed outlives its lifetime until the last borrow ends. Errors: would_block (persistent).
+  [[nodiscard]] Status set_lifetime(const Handle& handle, const Lifetime& lifetime, Holder holder,
+                                    Arena::Wait wait = Arena::Wait::yes);
   // A pinned object is neither spilled nor ended by its lifetime, until unpinned; evict() ends it.
   [[nodiscard]] Status set_pinned(const Handle& handle, bool pinned);
   // The same object with fewer rights. Needs `delegate`.
@@ -186,8 +210,9 @@ class ObjectStore {
   // Publishes what the reservation holds as the next version after the one that the handle names.
   // Errors: stale (somebody has published another), borrowed (by others, or to read), permission
   // (somebody else owns it, and the holder has not borrowed it for writing), overload
-  // (kMaxOlderVersions).
-  [[nodiscard]] Result<Handle> update(Holder holder, const Handle& handle, std::uint64_t ticket);
+  // (kMaxOlderVersions), would_block (persistent).
+  [[nodiscard]] Result<Handle> update(Holder holder, const Handle& handle, std::uint64_t ticket,
+                                      Arena::Wait wait = Arena::Wait::yes);
 
   // --- Ownership: an owned object ends with its owner ---
   // Makes the holder the owner of an object that has none. Errors: permission (it has one).
@@ -215,7 +240,8 @@ class ObjectStore {
   // Another process answers for it from here on.
   [[nodiscard]] Status take_over(Holder producer, const Handle& handle);
   // By any holder. Errors: already_exists (it was fulfilled, broken or cancelled before; which).
-  [[nodiscard]] Result<Handle> fulfil(Holder producer, const Handle& handle, std::uint64_t ticket);
+  [[nodiscard]] Result<Handle> fulfil(Holder producer, const Handle& handle, std::uint64_t ticket,
+                                      Arena::Wait wait = Arena::Wait::yes);
   // To cancel it, say so with that error code.
   [[nodiscard]] Status break_promise(const Handle& handle, Error why);
 
@@ -240,6 +266,8 @@ class ObjectStore {
   // Costs what ends. Memory beyond Arena::Options::keep_bytes stays until arena().trim(), which may
   // take its time.
   Time sweep();
+  // Those of objects that ended where nobody could wait for a disk. Takes as long as that does.
+  void remove_files();
 
   // Handles have those rights: whoever lists decides what the asker may do.
   [[nodiscard]] std::vector<ObjectDescription> list(std::size_t at_most,

@@ -6,11 +6,33 @@
 #include "ref/refusals.hpp"
 
 namespace godwit::ref {
+namespace {
+
+Located located(const Pin& pin, const Version& version) {
+  return {.pin = pin.number,
+          .version = version.number,
+          .size = version.size,
+          .type = pin.object->type,
+          .segment = version.extent.segment,
+          .offset = version.extent.offset,
+          .data = version.extent.data};
+}
+
+}  // namespace
+
+Result<Located> Visit::pin_again(const Handle& handle, const Pin& first) {
+  Version& version = *version_of(*first.object, first.version);
+  Pin* made = pin(*first.holder, *first.object, version);
+  if (made == nullptr) return refuse_more(handle, "pins", Numbered<Pin>::kMax);
+  made->again = true;
+  return located(*made, version);
+}
 
 Visit::~Visit() {
   lock_.unlock();
   if (freed_) state_.arena.free(freed_, Arena::Wait::no);
   for (const Extent& extent : freed_more_) state_.arena.free(extent, Arena::Wait::no);
+  if (!removed_.empty()) state_.remove_files(removed_, wait_);
   if (superseded_) state_.end_life(*superseded_);
   for (const std::uint64_t waiter : ready_) {
     if (state_.options.on_ready) state_.options.on_ready(waiter);
@@ -45,13 +67,38 @@ Version* Visit::version_of(Object& object, std::uint64_t number) noexcept {
   return older == object.older.end() ? nullptr : &older->second;
 }
 
+Result<Located> Visit::locate(Holder holder, const Handle& handle, Absence* absence) {
+  GODWIT_TRY(HolderShare * share, admit(holder));
+  GODWIT_TRY(Object * object, find(handle));
+  if (object->presence == Presence::promised) return refuse_promised(handle);
+  if (object->presence == Presence::broken) return tl::unexpected(*object->broken);
+  Version* version = version_of(*object, handle.version);
+  if (version == nullptr) return refuse_stale(handle, object->newest.number);
+  if (!version->in_memory()) [[unlikely]] {
+    if (absence != nullptr) {
+      absence->any = true;
+      absence->moves = shard_.moves;
+      if (!version->moving) absence->mine = begin_move(*object, *version);
+    }
+    return refuse_on_disk(handle);
+  }
+  const Pin* made = pin(*share, *object, *version);
+  if (made == nullptr) return refuse_more(handle, "pins", Numbered<Pin>::kMax);
+  ++object->reads;
+  ++shard_.resolves;
+  return located(*made, *version);
+}
+
 void Visit::publish(Object& object, const Version& version) {
+  set_idle(object, false);
+  remove_file(object, object.newest);
   if (object.newest.pins != 0) {
     object.older.emplace(object.newest.number, object.newest);
   } else {
     free(object.newest.extent);
   }
   object.newest = version;
+  settle(object);
   tell(object, version.number);
 }
 
@@ -65,6 +112,7 @@ Pin* Visit::pin(HolderShare& share, Object& object, Version& version) {
   share.pins.push_back(*pin);
   ++version.pins;
   ++object.pins;
+  settle(object);
   return pin;
 }
 
@@ -74,21 +122,29 @@ void Visit::unpin(Pin& pin, Reading reading) {
   const bool again = pin.again;
   pin.holder->pins.remove(pin);
   shard_.pins.remove(pin);
+  if (!unpin(object, version)) return;
+  if (object.lifetime == LifetimeKind::readers && reading == Reading::complete && !again &&
+      object.readers_left != 0 && --object.readers_left == 0) {
+    object.lifetime_over = true;
+    end_if_over(object);
+  }
+}
+
+bool Visit::unpin(Object& object, Version& version) {
   --object.pins;
   if (--version.pins == 0 && (object.ended || &version != &object.newest)) {
     free(version.extent);
     if (&version != &object.newest) object.older.erase(version.number);
   }
-  if (object.ended) {
-    if (object.pins != 0) return;
-    const ObjectId id = object.id;
-    shard_.ended.erase(id);
-    state_.objects.fetch_sub(1, std::memory_order_relaxed);
-  } else if (object.lifetime == LifetimeKind::readers && reading == Reading::complete && !again &&
-             object.readers_left != 0 && --object.readers_left == 0) {
-    object.lifetime_over = true;
-    end_if_over(object);
+  if (!object.ended) {
+    settle(object);
+    return true;
   }
+  if (object.pins != 0) return false;
+  const ObjectId id = object.id;
+  shard_.ended.erase(id);
+  state_.objects.fetch_sub(1, std::memory_order_relaxed);
+  return false;
 }
 
 void Visit::end(Object& object) {
@@ -97,6 +153,8 @@ void Visit::end(Object& object) {
   set_keeper(object, nullptr);
   tell(object, kEverything);
   shard_.times.set(object, kNever);
+  set_idle(object, false);
+  remove_file(object, object.newest);
   object.ended = true;
   if (object.newest.pins == 0) free(object.newest.extent);
   const ObjectId id = object.id;

@@ -119,8 +119,21 @@ constexpr Setting kTable[] = {
     {.name = "object_budget_mb",
      .member = &Settings::object_budget_mb,
      .value = "MEBIBYTES",
-     .help = "Memory for the objects that this node is the home of; beyond it none is taken; 0: a "
-             "quarter of the machine's",
+     .help = "Memory for the objects that this node is the home of; beyond it they go to "
+             "object_dir, or none is taken; 0: a quarter of the machine's",
+     .least = 0,
+     .most = kMaxMebibytes},
+    {.name = "object_dir",
+     .member = &Settings::object_dir,
+     .value = "DIRECTORY",
+     .help =
+         "This node's own: where it keeps objects that are to outlive it, and those that memory "
+         "has no room for",
+     .standard = "none: memory is all there is"},
+    {.name = "object_disk_mb",
+     .member = &Settings::object_disk_mb,
+     .value = "MEBIBYTES",
+     .help = "Size of the files in object_dir; beyond it none is written; 0: half of the disk",
      .least = 0,
      .most = kMaxMebibytes},
     {.name = "region_budget_mb",
