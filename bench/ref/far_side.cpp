@@ -11,7 +11,9 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -25,6 +27,7 @@ namespace {
 
 // Above those that the far side has them as, so that dup2() onto them is never a no-op.
 constexpr int kAboveThose = 10;
+constexpr std::chrono::seconds kEndTimeout{3};
 
 Result<std::array<fabric::Fd, 2>> make_pipe() {
   int ends[2];
@@ -108,7 +111,14 @@ FarSide::~FarSide() {
   to_far_.reset();  // it ends when its orders do
   tcp_.reset();
   from_far_.reset();
-  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  const auto until = std::chrono::steady_clock::now() + kEndTimeout;
+  while (::waitpid(pid_, nullptr, WNOHANG) == 0) {
+    if (std::chrono::steady_clock::now() > until) {
+      ::kill(pid_, SIGKILL);  // it waits for a flag that nobody sets any more
+      ::waitpid(pid_, nullptr, 0);
+      return;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }
 

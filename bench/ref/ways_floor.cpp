@@ -1,5 +1,4 @@
-#include <sched.h>
-
+#include <algorithm>
 #include <cstring>
 
 #include "ref/ways.hpp"
@@ -19,6 +18,14 @@ std::uint32_t rounds_of(const Enough& enough, std::uint64_t size) {
   const std::uint64_t most = std::max<std::uint64_t>(enough.least, kBytes / size);
   return static_cast<std::uint32_t>(
       std::min<std::uint64_t>(most, std::max<std::size_t>(enough.least, enough.rounds / 10)));
+}
+
+Status await_turn(const Stage::Lane& lane, std::uint64_t turn) {
+  constexpr std::uint64_t kMostLooks = std::uint64_t{1} << 34;  // a minute or so
+  for (std::uint64_t looks = 0; lane.turn.load(std::memory_order_acquire) != turn; ++looks) {
+    if (looks == kMostLooks) return fail(ErrorCode::deadline, "the far side does not answer");
+  }
+  return {};
 }
 
 }  // namespace
@@ -53,8 +60,7 @@ Result<Sample> pointer(Setup& setup, std::uint64_t size, const Enough& enough) {
       const std::uint64_t turn = stage.question.turn.load(std::memory_order_relaxed) + 1;
       stage.question.value = 0;
       stage.question.turn.store(turn, std::memory_order_release);
-      while (stage.answer.turn.load(std::memory_order_acquire) != turn) {
-      }
+      GODWIT_CHECK(await_turn(stage.answer, turn));
       const volatile std::byte* first = arena.data() + stage.answer.value;
       static_cast<void>(*first);
       return {};
