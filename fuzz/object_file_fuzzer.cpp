@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/bytes.hpp"
-#include "ref/checksum.hpp"
-#include "ref/object_file.hpp"
+#include "ref/disk/checksum.hpp"
+#include "ref/disk/object_file.hpp"
 
 namespace {
 

@@ -11,7 +11,7 @@
 
 #include "base/bytes.hpp"
 #include "call/context.hpp"
-#include "ref/service.hpp"
+#include "ref/home/service.hpp"
 
 namespace godwit::ref {
 namespace {

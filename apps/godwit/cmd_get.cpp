@@ -15,7 +15,7 @@
 #include "interrupt.hpp"
 #include "object_sink.hpp"
 #include "object_word.hpp"
-#include "ref/access.hpp"
+#include "ref/access/access.hpp"
 
 namespace godwit::cli {
 namespace {

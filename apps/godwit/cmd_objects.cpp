@@ -11,7 +11,7 @@
 #include "object_facts.hpp"
 #include "object_type.hpp"
 #include "object_word.hpp"
-#include "ref/service.hpp"
+#include "ref/home/service.hpp"
 #include "trace/json_value.hpp"
 
 namespace godwit::cli {

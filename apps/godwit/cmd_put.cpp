@@ -14,7 +14,7 @@
 #include "object_source.hpp"
 #include "object_type.hpp"
 #include "object_word.hpp"
-#include "ref/access.hpp"
+#include "ref/access/access.hpp"
 #include "trace/json.hpp"
 
 namespace godwit::cli {

@@ -7,7 +7,7 @@
 #include "base/ids.hpp"
 #include "call/caller.hpp"
 #include "command_line/byte_text.hpp"
-#include "ref/access.hpp"
+#include "ref/access/access.hpp"
 #include "trace/json_value.hpp"
 
 namespace godwit::cli {

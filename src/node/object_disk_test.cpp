@@ -14,7 +14,7 @@
 #include "base/folder_for_test.hpp"
 #include "node/node.hpp"
 #include "node/object_for_test.hpp"
-#include "ref/object_folder.hpp"
+#include "ref/disk/object_folder.hpp"
 
 namespace godwit::node {
 namespace {

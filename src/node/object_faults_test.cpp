@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "node/object_for_test.hpp"
-#include "ref/access.hpp"
+#include "ref/access/access.hpp"
 
 namespace godwit::node {
 namespace {

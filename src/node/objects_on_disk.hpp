@@ -8,9 +8,9 @@
 #include "base/ids.hpp"
 #include "godwit/error.hpp"
 #include "node/settings.hpp"
-#include "ref/handle_key.hpp"
-#include "ref/object_file.hpp"
-#include "ref/object_folder.hpp"
+#include "ref/disk/object_file.hpp"
+#include "ref/disk/object_folder.hpp"
+#include "ref/home/handle_key.hpp"
 #include "trace/log.hpp"
 
 namespace godwit::node {

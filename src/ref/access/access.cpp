@@ -1,0 +1,78 @@
+// What is done to objects by their handles; put.cpp makes them, resolve.cpp reads them.
+#include "ref/access/access.hpp"
+
+#include <cstring>
+#include <utility>
+
+#include "base/fail.hpp"
+#include "ref/access/holdings.hpp"
+#include "ref/access/mappings.hpp"
+
+namespace godwit::ref {
+
+using wire::ObjectItem;
+using wire::ObjectOp;
+
+ObjectAccess::ObjectAccess(AccessHost& host, ObjectStore* own)
+    : host_(host),
+      own_(own),
+      holdings_(std::make_shared<Holdings>(Asking{host.caller(), host.epoch()})),
+      mappings_(std::make_unique<Mappings>(host)) {}
+
+ObjectAccess::~ObjectAccess() {
+  close();
+}
+
+void ObjectAccess::close() {
+  holdings_->close();
+}
+
+Asking ObjectAccess::asking() {
+  return {host_.caller(), host_.epoch()};
+}
+
+void ObjectAccess::hold(NodeId home) {
+  holdings_->add(home);
+}
+
+void ObjectAccess::let_go(NodeId home) {
+  holdings_->remove(home);
+}
+
+void ObjectAccess::release(NodeId home, std::uint64_t pin, std::uint64_t bytes) {
+  holdings_->release(home, pin, bytes);
+}
+
+Result<AnsweredItem> ObjectAccess::tell(ObjectOp op, const ObjectItem& item,
+                                        std::span<const Bytes> tail) {
+  return ask_one(asking(), NodeId{item.handle.home}, op, item, tail);
+}
+
+std::vector<Result<std::uint64_t>> ObjectAccess::tell_all(ObjectOp op,
+                                                          std::span<const Handle> handles) {
+  constexpr std::size_t kFew = 4;
+  std::vector<Result<std::uint64_t>> results(handles.size());
+  for (const HomeGroup& group : by_home(handles, wire::kMaxObjectItems)) {
+    const auto all = ask_all(asking(), {.home = group.home, .op = op, .items = group.items},
+                             group.items.size() > kFew ? Ask::slowly : Ask::at_once);
+    for (std::size_t i = 0; i < group.which.size(); ++i) {
+      const auto answer = answer_to(all, i);
+      results[group.which[i]] = answer ? Result<std::uint64_t>(answer->fixed.value)
+                                       : Result<std::uint64_t>(tl::unexpected(answer.error()));
+    }
+  }
+  return results;
+}
+
+Result<std::vector<wire::ObjectFacts>> ObjectAccess::list(NodeId home, std::uint64_t at_most) {
+  GODWIT_TRY(const Answered answered,
+             ask(asking(), {.home = home, .op = ObjectOp::list, .argument = at_most}, Ask::slowly));
+  GODWIT_TRY(const wire::ObjectAnswerView answer, wire::parse_object_answer(answered.bytes));
+  std::vector<wire::ObjectFacts> facts(answer.tail.size() / sizeof(wire::ObjectFacts));
+  if (!facts.empty()) {
+    std::memcpy(facts.data(), answer.tail.data(), facts.size() * sizeof(wire::ObjectFacts));
+  }
+  return facts;
+}
+
+}  // namespace godwit::ref

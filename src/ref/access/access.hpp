@@ -1,0 +1,161 @@
+// How a process uses the objects of any home: puts them, reads them, says what is to become of
+// them.
+//
+// An object of this process's own is a pointer, one of another process of this host is mapped, any
+// other is copied, in one message or in pieces. A reader pins what it reads at the home, and lets
+// go of it when its view ends; those messages are collected. While this process holds anything of a
+// home's it tells the home, every few seconds, that it is still there.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/ids.hpp"
+#include "godwit/error.hpp"
+#include "godwit/handle.hpp"
+#include "ref/access/question.hpp"
+#include "ref/access/segments.hpp"
+#include "ref/access/view.hpp"
+#include "ref/home/store.hpp"
+
+namespace godwit::ref {
+
+// What a process gives to its ObjectAccess. Any thread.
+class AccessHost {
+ public:
+  virtual ~AccessHost() = default;
+  virtual call::Caller& caller() = 0;
+  virtual Epoch epoch() = 0;
+  virtual SegmentMap& segments() = 0;
+  // Errors: those of SegmentExchange::map().
+  virtual Result<SegmentMap::Mapped> map(const SegmentKey& key,
+                                         std::chrono::nanoseconds at_most) = 0;
+};
+
+// Told of a large transfer's bytes so far, by the thread that asked for it.
+using Progress = std::function<void(std::uint64_t bytes)>;
+
+// Of a new object, as its maker wants it.
+struct PutRequest {
+  NodeId home;
+  NewObject object{};
+  std::span<const Bytes> parts{};      // one after another; lent until put() returns
+  const Progress* progress = nullptr;  // the same
+
+  [[nodiscard]] std::uint64_t size() const noexcept;
+};
+
+// A piece of an object, or several: `pieces` of `bytes` each, `step` apart.
+struct Selection {
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t step = 0;
+  std::uint64_t pieces = 1;
+};
+
+// A part of an object; UINT64_MAX: up to its end.
+struct ByteRange {
+  std::uint64_t first = 0;
+  std::uint64_t end = UINT64_MAX;
+};
+
+// Any thread. Ends after every view that came from it, and before its host.
+class ObjectAccess {
+ public:
+  // Up to here bytes travel in the message itself, also between processes of one host.
+  static constexpr std::size_t kSmall = std::size_t{16} << 10;
+  // Of a large object, a message each; so many are under way at a time.
+  static constexpr std::size_t kPieceBytes = std::size_t{4} << 20;
+  static constexpr std::size_t kPiecesUnderWay = 4;
+  // How often Progress is told while memory is copied: rarely enough for the copying to be fast.
+  static constexpr std::size_t kProgressBytes = std::size_t{32} << 20;
+
+  // `own` is null in a process that is no home.
+  ObjectAccess(AccessHost& host, ObjectStore* own);
+  ~ObjectAccess();
+  // Tells homes of what was let go of; from here on nobody is told any more.
+  void close();
+  ObjectAccess(const ObjectAccess&) = delete;
+  ObjectAccess& operator=(const ObjectAccess&) = delete;
+
+  // Errors of all: those of the store (store.hpp), and node_lost, unreachable, deadline, overload.
+  [[nodiscard]] Result<Handle> put(const PutRequest& request);
+  // All of one home; handles and errors in the order of the requests.
+  [[nodiscard]] std::vector<Result<Handle>> put_batch(NodeId home,
+                                                      std::span<const PutRequest> requests);
+  // Writes the bytes of the next version, or of a promise, at its home.
+  [[nodiscard]] Result<Handle> update(const Handle& handle, std::span<const Bytes> parts);
+  [[nodiscard]] Result<Handle> fulfil(const Handle& handle, std::span<const Bytes> parts);
+
+  // `at_most` of zero: the caller's default.
+  [[nodiscard]] Result<std::shared_ptr<const View>> resolve(const Handle& handle,
+                                                            std::chrono::nanoseconds at_most = {});
+  // The same in two steps, between which nobody waits: the question, and what its answer leads to
+  // once it is there (or, where the home has to be asked again, waits after all). An empty call: it
+  // is this process's own, and is there.
+  [[nodiscard]] detail::CallHandle begin_resolve(const Handle& handle,
+                                                 std::chrono::nanoseconds at_most = {});
+  [[nodiscard]] Result<std::shared_ptr<const View>> finish_resolve(const Handle& handle,
+                                                                   detail::CallHandle call);
+  [[nodiscard]] std::vector<Result<std::shared_ptr<const View>>> resolve_batch(
+      std::span<const Handle> handles);
+  // Waits until a promised object is there, or for `newer_than` other than 0 until there is a newer
+  // version than that, and resolves it.
+  [[nodiscard]] Result<std::shared_ptr<const View>> await(const Handle& handle,
+                                                          std::uint64_t newer_than,
+                                                          std::chrono::nanoseconds at_most);
+  // A copy of part of it.
+  [[nodiscard]] Result<Buffer> read(const Handle& handle, const Selection& selection);
+
+  // Gives the range to `take` from front to back, in pieces of at most kPieceBytes. What cannot be
+  // mapped is never in memory as a whole: kPiecesUnderWay pieces are. Counts as one reader. An
+  // error of `take` ends it. Errors: those of resolve(); invalid_argument (beyond the object's
+  // end).
+  using Take = std::function<Status(Bytes piece)>;
+  [[nodiscard]] Status copy_out(const Handle& handle, const ByteRange& range, const Take& take);
+
+  // Anything that is done to one object, or to several of one home each.
+  [[nodiscard]] Result<AnsweredItem> tell(wire::ObjectOp op, const wire::ObjectItem& item,
+                                          std::span<const Bytes> tail = {});
+  [[nodiscard]] std::vector<Result<std::uint64_t>> tell_all(wire::ObjectOp op,
+                                                            std::span<const Handle> handles);
+  [[nodiscard]] Result<std::vector<wire::ObjectFacts>> list(NodeId home, std::uint64_t at_most);
+  [[nodiscard]] Asking asking();
+
+  // This process has something at that home, or no longer: owned objects, borrows, promises.
+  void hold(NodeId home);
+  void let_go(NodeId home);
+  // Lets go of a pin on so many bytes: at once if they are many, else soon.
+  void release(NodeId home, std::uint64_t pin, std::uint64_t bytes);
+
+ private:
+  [[nodiscard]] bool is_own(NodeId home);
+  class Holdings;
+  class Mappings;
+  struct Room;
+  [[nodiscard]] Result<Room> write_parts(NodeId home, std::span<const Bytes> parts,
+                                         const Progress* progress = nullptr);
+  [[nodiscard]] Result<Handle> settle(wire::ObjectOp op, const Handle& handle,
+                                      std::span<const Bytes> parts);
+  [[nodiscard]] Status write_pieces(const Room& room, std::span<const Bytes> parts,
+                                    const Progress* progress);
+  [[nodiscard]] Result<std::shared_ptr<const View>> view_of(const Handle& handle,
+                                                            detail::CallHandle call,
+                                                            const wire::ObjectAnswerView& answer);
+  [[nodiscard]] Result<std::shared_ptr<const View>> fetch(const Handle& handle,
+                                                          const wire::ObjectAnswer& found);
+  [[nodiscard]] Status read_pieces(const Handle& handle, std::uint64_t pin, const ByteRange& range,
+                                   const Take& take);
+
+  AccessHost& host_;
+  ObjectStore* own_;
+  std::shared_ptr<Holdings> holdings_;
+  std::unique_ptr<Mappings> mappings_;
+};
+
+}  // namespace godwit::ref

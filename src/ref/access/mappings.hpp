@@ -1,0 +1,28 @@
+// The memory of homes on this host, and which homes are.
+#pragma once
+
+#include <chrono>
+#include <mutex>
+#include <unordered_set>
+
+#include "ref/access/access.hpp"
+
+namespace godwit::ref {
+
+// Any thread.
+class ObjectAccess::Mappings {
+ public:
+  static constexpr std::chrono::seconds kPatience{10};
+
+  explicit Mappings(AccessHost& host) : host_(host) {}
+
+  // Null: objects of that home are not to be mapped here. Errors: those of the host.
+  [[nodiscard]] Result<SegmentMap::Mapped> get(const SegmentKey& key);
+
+ private:
+  AccessHost& host_;
+  std::mutex mutex_;
+  std::unordered_set<NodeId> elsewhere_;
+};
+
+}  // namespace godwit::ref

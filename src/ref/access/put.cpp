@@ -1,0 +1,255 @@
+// Making objects, wherever their home is.
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <utility>
+
+#include "base/fail.hpp"
+#include "call/caller.hpp"
+#include "ref/access/access.hpp"
+#include "ref/access/mappings.hpp"
+
+namespace godwit::ref {
+namespace {
+
+using wire::ObjectItem;
+using wire::ObjectOp;
+
+std::uint64_t total(std::span<const Bytes> parts) noexcept {
+  std::uint64_t bytes = 0;
+  for (const Bytes part : parts) bytes += part.size();
+  return bytes;
+}
+
+ObjectItem item_of(const NewObject& object, std::uint64_t size) {
+  ObjectItem item;
+  item.handle.type = object.type;
+  item.handle.size = size;
+  const std::uint8_t flags =
+      static_cast<std::uint8_t>((object.owned ? wire::PutTerms::kOwned : 0) |
+                                (object.persist ? wire::PutTerms::kPersist : 0));
+  item.set_terms({.lifetime = static_cast<std::uint8_t>(object.lifetime.kind),
+                  .flags = flags,
+                  .readers = object.lifetime.readers,
+                  .lease_ns = object.lifetime.lease.count()});
+  return item;
+}
+
+bool ends_with_maker(const NewObject& object) noexcept {
+  return object.owned || object.lifetime.kind == LifetimeKind::holder;
+}
+
+// Walks through the parts in pieces of bounded size, each within one part.
+class PieceWalk {
+ public:
+  explicit PieceWalk(std::span<const Bytes> parts) : parts_(parts) {}
+  // Empty at the end.
+  [[nodiscard]] Bytes next(std::size_t at_most) {
+    while (!parts_.empty() && within_ == parts_.front().size()) {
+      parts_ = parts_.subspan(1);
+      within_ = 0;
+    }
+    if (parts_.empty()) return {};
+    const Bytes part = parts_.front();
+    const std::size_t size = std::min(at_most, part.size() - within_);
+    const Bytes piece = part.subspan(within_, size);
+    within_ += size;
+    return piece;
+  }
+
+ private:
+  std::span<const Bytes> parts_;
+  std::size_t within_ = 0;
+};
+
+}  // namespace
+
+std::uint64_t PutRequest::size() const noexcept {
+  return total(parts);
+}
+
+// A reservation that has been filled, or is given back.
+struct ObjectAccess::Room {
+  ObjectAccess* access;
+  NodeId home;
+  std::uint64_t ticket;
+
+  Room(ObjectAccess& owner, NodeId at, std::uint64_t number) noexcept
+      : access(&owner), home(at), ticket(number) {}
+  Room(Room&& other) noexcept
+      : access(other.access), home(other.home), ticket(std::exchange(other.ticket, 0)) {}
+  Room& operator=(Room&&) = delete;
+  ~Room() {
+    if (ticket == 0) return;
+    ObjectItem item;
+    item.a = ticket;
+    start(access->asking(), {.home = home, .op = ObjectOp::abandon, .items = {&item, 1}},
+          Ask::at_once)
+        .detach();
+  }
+};
+
+Result<ObjectAccess::Room> ObjectAccess::write_parts(NodeId home, std::span<const Bytes> parts,
+                                                     const Progress* progress) {
+  ObjectItem item;
+  item.handle.size = total(parts);
+  GODWIT_TRY(const AnsweredItem reserved, ask_one(asking(), home, ObjectOp::reserve, item));
+  const wire::ObjectAnswer& at = reserved.answer.fixed;
+  Room room(*this, home, at.value);
+  if (item.handle.size == 0) return room;
+  GODWIT_TRY(const auto segment, mappings_->get({home, at.segment, fabric::Access::write}));
+  if (segment == nullptr) {
+    GODWIT_CHECK(write_pieces(room, parts, progress));
+    return room;
+  }
+  if (!segment->holds(at.offset, item.handle.size)) {
+    return fail(ErrorCode::protocol_violation,
+                "node {} has reserved {} bytes beyond the end of a segment", to_hex(home.value),
+                item.handle.size);
+  }
+  std::byte* const to = segment->data() + at.offset;
+  const std::size_t most = progress != nullptr ? kProgressBytes : SIZE_MAX;
+  PieceWalk walk(parts);
+  std::uint64_t done = 0;
+  for (Bytes piece = walk.next(most); !piece.empty(); piece = walk.next(most)) {
+    std::memcpy(to + done, piece.data(), piece.size());
+    done += piece.size();
+    if (progress != nullptr) (*progress)(done);
+  }
+  return room;
+}
+
+// Several messages under way at a time, so that neither side waits for the other.
+Status ObjectAccess::write_pieces(const Room& room, std::span<const Bytes> parts,
+                                  const Progress* progress) {
+  struct Piece {
+    detail::CallHandle call;
+    std::uint64_t end;
+  };
+  std::deque<Piece> under_way;
+  const auto finish_oldest = [&]() -> Status {
+    Piece piece = std::move(under_way.front());
+    under_way.pop_front();
+    piece.call.wait();
+    GODWIT_TRY(const Bytes bytes, answer_of(piece.call));
+    GODWIT_TRY(const wire::ObjectAnswerView answer, wire::parse_object_answer(bytes));
+    GODWIT_CHECK(check(answer));
+    if (progress != nullptr) (*progress)(piece.end);
+    return {};
+  };
+  PieceWalk walk(parts);
+  std::uint64_t offset = 0;
+  for (Bytes piece = walk.next(kPieceBytes); !piece.empty(); piece = walk.next(kPieceBytes)) {
+    if (under_way.size() == kPiecesUnderWay) GODWIT_CHECK(finish_oldest());
+    ObjectItem item;
+    item.handle.size = piece.size();
+    item.a = room.ticket;
+    item.b = offset;
+    offset += piece.size();
+    under_way.push_back(
+        {start(asking(),
+               {.home = room.home, .op = ObjectOp::write, .items = {&item, 1}, .tail = {&piece, 1}},
+               Ask::slowly),
+         offset});
+  }
+  while (!under_way.empty()) GODWIT_CHECK(finish_oldest());
+  return {};
+}
+
+Result<Handle> ObjectAccess::put(const PutRequest& request) {
+  const std::uint64_t size = request.size();
+  if (is_own(request.home)) {
+    return own_->put({request.home, host_.epoch()}, request.object, request.parts,
+                     Arena::Wait::yes);
+  }
+  ObjectItem item = item_of(request.object, size);
+  ObjectOp op = ObjectOp::put;
+  Result<AnsweredItem> made;
+  const Ask how = request.object.persist ? Ask::slowly : Ask::at_once;  // a disk takes its time
+  if (size <= kSmall) {
+    made = ask_one(asking(), request.home, op, item, request.parts, 0, how);
+  } else {
+    GODWIT_TRY(Room room, write_parts(request.home, request.parts, request.progress));
+    item.a = room.ticket;
+    op = ObjectOp::commit;
+    made = ask_one(asking(), request.home, op, item, {}, 0, how);
+    if (made) room.ticket = 0;
+  }
+  if (!made) {
+    return fail(made.error().code, "putting {} bytes at node {}: {}", size,
+                to_hex(request.home.value), made.error().message);
+  }
+  if (ends_with_maker(request.object)) hold(request.home);
+  return wire::handle_in(made->answer);
+}
+
+Result<Handle> ObjectAccess::update(const Handle& handle, std::span<const Bytes> parts) {
+  return settle(ObjectOp::update, handle, parts);
+}
+
+Result<Handle> ObjectAccess::fulfil(const Handle& handle, std::span<const Bytes> parts) {
+  return settle(ObjectOp::fulfil, handle, parts);
+}
+
+// Few bytes come along in the message: whoever waits for them waits for one round trip, not two.
+Result<Handle> ObjectAccess::settle(ObjectOp op, const Handle& handle,
+                                    std::span<const Bytes> parts) {
+  const std::uint64_t size = total(parts);
+  ObjectItem item{.handle = handle};
+  if (size <= kSmall) {
+    item.b = size;
+    GODWIT_TRY(const AnsweredItem made, tell(op, item, parts));
+    return wire::handle_in(made.answer);
+  }
+  GODWIT_TRY(Room room, write_parts(NodeId{handle.home}, parts));
+  item.a = room.ticket;
+  GODWIT_TRY(const AnsweredItem made, tell(op, item));
+  room.ticket = 0;
+  return wire::handle_in(made.answer);
+}
+
+// Large ones among them one by one, the others in as few messages as hold them.
+std::vector<Result<Handle>> ObjectAccess::put_batch(NodeId home,
+                                                    std::span<const PutRequest> requests) {
+  constexpr std::size_t kMessageBytes = std::size_t{1} << 20;
+  constexpr std::byte kZeros[wire::kObjectTailAlign] = {};
+  std::vector<Result<Handle>> made(requests.size());
+  std::vector<std::size_t> which;
+  std::vector<ObjectItem> items;
+  std::vector<Bytes> tail;
+  std::size_t bytes = 0;
+  const auto send = [&] {
+    if (items.empty()) return;
+    const auto all = ask_all(
+        asking(), {.home = home, .op = ObjectOp::put, .items = items, .tail = tail}, Ask::slowly);
+    for (std::size_t i = 0; i < which.size(); ++i) {
+      Result<Handle>& result = made[which[i]];
+      const auto answer = answer_to(all, i);
+      result = answer ? wire::handle_in(*answer) : Result<Handle>(tl::unexpected(answer.error()));
+      if (result && ends_with_maker(requests[which[i]].object)) hold(home);
+    }
+    which.clear();
+    items.clear();
+    tail.clear();
+    bytes = 0;
+  };
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const std::uint64_t size = requests[i].size();
+    if (size > kSmall) {
+      made[i] = put(requests[i]);
+      continue;
+    }
+    if (bytes + size > kMessageBytes || items.size() == wire::kMaxObjectItems) send();
+    which.push_back(i);
+    items.push_back(item_of(requests[i].object, size));
+    for (const Bytes part : requests[i].parts) tail.push_back(part);
+    if (const std::size_t gap = wire::padded_tail(size) - size; gap > 0) {
+      tail.push_back(Bytes(kZeros).first(gap));
+    }
+    bytes += wire::padded_tail(size);
+  }
+  send();
+  return made;
+}
+
+}  // namespace godwit::ref

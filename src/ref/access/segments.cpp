@@ -1,0 +1,63 @@
+#include "ref/access/segments.hpp"
+
+#include <array>
+
+#include "base/fail.hpp"
+#include "wire/object.hpp"
+
+namespace godwit::ref {
+namespace {
+
+constexpr std::uint32_t kToWrite = 1;
+
+Result<SegmentMap::Mapped> accept(SegmentMap& map, const SegmentKey& key,
+                                  const call::Grants::Granted& granted) {
+  GODWIT_TRY(const wire::SegmentGrant grant, wire::parse_segment_grant(granted.body));
+  if (granted.descriptors.size() != 1 || grant.segment != key.segment) {
+    return fail(ErrorCode::protocol_violation,
+                "a grant of segment {} came with {} descriptors, for segment {}", key.segment,
+                granted.descriptors.size(), grant.segment);
+  }
+  return map.map(key, granted.descriptors[0], grant.size);
+}
+
+}  // namespace
+
+SegmentExchange::SegmentExchange(call::Engine& engine, Scheduler& scheduler, SegmentMap& map,
+                                 Arena* arena)
+    : engine_(engine),
+      map_(map),
+      arena_(arena),
+      grants_(
+          engine, scheduler, {wire::Kind::ask_segment, wire::Kind::segment},
+          [this](NodeId asker, const wire::Header& question) { return grant(asker, question); }) {}
+
+void SegmentExchange::map(const SegmentKey& wanted, Duration at_most, Done done) {
+  const bool writes = wanted.access == fabric::Access::write;
+  grants_.ask(
+      wanted.home, wire::Header{.aux = writes ? kToWrite : 0, .subject = wanted.segment}, at_most,
+      [this, wanted, done = std::move(done)](Result<call::Grants::Granted> granted) mutable {
+        if (!granted) return done(tl::unexpected(std::move(granted).error()));
+        done(accept(map_, wanted, *granted));
+      });
+}
+
+Status SegmentExchange::grant(NodeId asker, const wire::Header& question) {
+  if (arena_ == nullptr) {
+    return fail(ErrorCode::unsupported, "this process is the home of no objects");
+  }
+  const auto access = question.aux == kToWrite ? fabric::Access::write : fabric::Access::read;
+  GODWIT_TRY(const Arena::Shared shared, arena_->share(question.subject, access));
+  const wire::SegmentGrant grant{.segment = question.subject, .size = shared.size};
+  const std::array<int, 1> descriptors{shared.memory.get()};
+  const Status sent =
+      engine_.send_descriptors(asker, wire::Header{.kind = wire::Kind::segment, .id = question.id},
+                               bytes_of_value(grant), descriptors);
+  if (!sent && sent.error().code == ErrorCode::unreachable) {
+    return fail(ErrorCode::unsupported, "objects are mapped over shm links only: {}",
+                sent.error().message);
+  }
+  return sent;
+}
+
+}  // namespace godwit::ref

@@ -1,0 +1,50 @@
+// The exchange of segments: a process asks an object's home for the memory it lies in, and maps it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "base/scheduler.hpp"
+#include "base/task.hpp"
+#include "call/grants.hpp"
+#include "ref/access/segment_map.hpp"
+#include "ref/arena/arena.hpp"
+
+namespace godwit::ref {
+
+// The owning thread's. All it is given outlives it.
+class SegmentExchange {
+ public:
+  using Done = UniqueFunction<void(Result<SegmentMap::Mapped>)>;
+
+  // `arena` is null in a process that is no home.
+  SegmentExchange(call::Engine& engine, Scheduler& scheduler, SegmentMap& map, Arena* arena);
+
+  // Puts it into the map, and calls `done` once. Errors: unsupported (the home is on another host,
+  // or reached over tcp), not_found, node_lost, unreachable, deadline, resource_exhausted,
+  // protocol_violation.
+  void map(const SegmentKey& wanted, Duration at_most, Done done);
+
+  // What the engine hands up (call::Grants).
+  bool on_message(NodeId from, const wire::Header& header, Bytes body) {
+    return grants_.on_message(from, header, body);
+  }
+  bool on_descriptors(NodeId from, const wire::Header& header, Bytes body,
+                      std::span<fabric::Fd> descriptors) {
+    return grants_.on_descriptors(from, header, body, descriptors);
+  }
+  void on_lost(NodeId node, const Error& why) { grants_.on_lost(node, why); }
+
+ private:
+  [[nodiscard]] Status grant(NodeId asker, const wire::Header& question);
+
+  call::Engine& engine_;
+  SegmentMap& map_;
+  Arena* arena_;
+  call::Grants grants_;
+};
+
+}  // namespace godwit::ref

@@ -1,0 +1,83 @@
+// What functions and arguments of calls refer to: found in this process's store, or at its home.
+#include <memory>
+#include <utility>
+
+#include "base/fail.hpp"
+#include "ref/access/access.hpp"
+#include "ref/home/pin_keeper.hpp"
+#include "ref/home/service.hpp"
+
+namespace godwit::ref {
+namespace {
+
+constexpr std::uintptr_t kAlignment = 16;
+
+// Messages do not say how their parts are aligned.
+Result<call::Objects::Found> aligned(call::Objects::Found found) {
+  if (reinterpret_cast<std::uintptr_t>(found.bytes.data()) % kAlignment == 0) return found;
+  auto copy = std::make_shared<const Buffer>(Buffer::copy_of(found.bytes));
+  if (copy->data() == nullptr) {
+    return fail(ErrorCode::out_of_memory, "no memory for an object of {} bytes",
+                found.bytes.size());
+  }
+  return call::Objects::Found{copy->view(), copy};
+}
+
+}  // namespace
+
+bool ObjectService::is_own(const Handle& handle) const noexcept {
+  return handle.home == self_.node.value;
+}
+
+Result<call::Objects::Found> ObjectService::locate(const Handle& handle, Arena::Wait wait) {
+  GODWIT_TRY(const Located found, store_.locate(self_, handle, wait));
+  auto keeps = std::make_shared<PinKeeper>(store_, self_, found.pin);
+  on_use_();
+  return aligned({Bytes{found.data, found.size}, std::move(keeps)});
+}
+
+Result<std::optional<call::Objects::Found>> ObjectService::find_at_once(const Handle& handle) {
+  if (!is_own(handle)) return std::optional<Found>();
+  auto found = locate(handle, Arena::Wait::no);
+  if (!found && found.error().code == ErrorCode::would_block) return std::optional<Found>();
+  if (!found) return tl::unexpected(std::move(found).error());
+  return std::optional<Found>(*std::move(found));
+}
+
+Result<call::Objects::Found> ObjectService::find(const Handle& handle, Duration at_most) {
+  if (is_own(handle)) return locate(handle, Arena::Wait::yes);
+  {
+    const std::lock_guard lock(mutex_);
+    if (closed_ || access_ == nullptr) {
+      return fail(ErrorCode::shutting_down, "this process is shutting down");
+    }
+    ++inside_;
+  }
+  auto view = access_->resolve(handle, at_most);
+  {
+    const std::lock_guard lock(mutex_);
+    --inside_;
+  }
+  left_.notify_all();
+  if (!view) return tl::unexpected(std::move(view).error());
+  return aligned({(*view)->bytes, *view});
+}
+
+void ObjectService::close() {
+  std::unique_lock lock(mutex_);
+  closed_ = true;
+  left_.wait(lock, [this] { return inside_ == 0; });
+}
+
+Result<Handle> ObjectService::put(const ObjectToPut& object) {
+  if (object.lifetime > static_cast<std::uint32_t>(LifetimeKind::readers)) {
+    return fail(ErrorCode::invalid_argument, "there is no lifetime of kind {}", object.lifetime);
+  }
+  const Lifetime lifetime{static_cast<LifetimeKind>(object.lifetime), object.readers, object.lease};
+  auto made = store_.put(self_, {.type = object.type, .lifetime = lifetime}, object.parts,
+                         object.may_wait ? Arena::Wait::yes : Arena::Wait::no);
+  on_use_();
+  return made;
+}
+
+}  // namespace godwit::ref

@@ -1,0 +1,363 @@
+#include "ref/home/service.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "base/fail.hpp"
+#include "call/context.hpp"
+#include "ref/home/answers.hpp"
+#include "ref/home/pin_keeper.hpp"
+
+namespace godwit::ref {
+namespace {
+
+using wire::ObjectAnswer;
+using wire::ObjectItem;
+using wire::ObjectOp;
+
+Lifetime lifetime_of(const wire::PutTerms& terms) {
+  return {static_cast<LifetimeKind>(terms.lifetime), terms.readers, Duration(terms.lease_ns)};
+}
+
+Result<NewObject> new_object(const ObjectItem& item) {
+  const wire::PutTerms terms = item.terms();
+  if (terms.lifetime > static_cast<std::uint8_t>(LifetimeKind::readers)) {
+    return fail(ErrorCode::bad_format, "there is no lifetime of kind {}", terms.lifetime);
+  }
+  return NewObject{.type = item.handle.type,
+                   .lifetime = lifetime_of(terms),
+                   .owned = (terms.flags & wire::PutTerms::kOwned) != 0,
+                   .persist = (terms.flags & wire::PutTerms::kPersist) != 0};
+}
+
+wire::ObjectFacts facts_of(const ObjectDescription& object) {
+  using Facts = wire::ObjectFacts;
+  Facts facts;
+  facts.handle = object.handle;
+  facts.lifetime = static_cast<std::uint8_t>(object.lifetime);
+  const auto flag = [](bool set, std::uint8_t bit) { return set ? bit : std::uint8_t{0}; };
+  facts.flags = static_cast<std::uint8_t>(
+      flag(object.pending, Facts::kPending) | flag(object.persistent, Facts::kPersistent) |
+      flag(object.spilled, Facts::kSpilled) | flag(object.pinned_by_user, Facts::kPinned) |
+      flag(object.borrowed_for_writing, Facts::kBorrowedForWriting));
+  facts.readers_left = object.readers_left;
+  if (object.time_left) facts.time_left_ns = object.time_left->count();
+  if (object.owner) facts.owner = object.owner->node.value;
+  facts.pins = object.pins;
+  facts.borrows = object.borrows;
+  facts.reads = object.reads;
+  facts.age_ns = object.age.count();
+  return facts;
+}
+
+// Of an item's data in the request's tail.
+std::uint64_t data_bytes(ObjectOp op, const ObjectItem& item) {
+  switch (op) {
+    case ObjectOp::put:
+    case ObjectOp::write: return item.handle.size;
+    case ObjectOp::break_promise: return item.b;
+    case ObjectOp::update:
+    case ObjectOp::fulfil: return item.a == 0 ? item.b : 0;
+    default: return 0;
+  }
+}
+
+}  // namespace
+
+struct ObjectService::Request {
+  const wire::ObjectRequest& head;
+  const Asker& asker;
+  Holder holder;
+  Arena::Wait wait;
+};
+
+Result<bool> ObjectService::answer(const Asker& asker, Bytes bytes, call::ReplyBuffer& reply) {
+  GODWIT_TRY(const wire::ObjectRequestView view, wire::parse_object_request(bytes));
+  const Request request{view.head,
+                        asker,
+                        {asker.node, Epoch{view.head.epoch}},
+                        asker.may_wait ? Arena::Wait::yes : Arena::Wait::no};
+  thread_local Answers answers;
+  answers.clear();
+  switch (view.head.op) {
+    case ObjectOp::release: release_all(request, view.tail); break;
+    case ObjectOp::renew: store_.renew(request.holder); break;
+    case ObjectOp::leave: store_.leave(request.holder); break;
+    case ObjectOp::list: list(request, answers); break;
+    case ObjectOp::wait: {
+      GODWIT_TRY(const bool ready, wait(request, view.items, answers));
+      if (!ready) {
+        on_use_();
+        return false;
+      }
+      break;
+    }
+    default: GODWIT_CHECK(do_items(request, view, answers));
+  }
+  on_use_();
+  GODWIT_CHECK(answers.write_to(reply));
+  return true;
+}
+
+void ObjectService::release_all(const Request& request, Bytes pins) {
+  std::uint64_t pin = 0;
+  for (; pins.size() >= sizeof pin; pins = pins.subspan(sizeof pin)) {
+    std::memcpy(&pin, pins.data(), sizeof pin);
+    store_.release(request.holder, pin);
+  }
+}
+
+// False: the answer comes when the call runs again.
+Result<bool> ObjectService::wait(const Request& request, std::span<const ObjectItem> items,
+                                 Answers& answers) {
+  if (items.size() != 1) {
+    return fail(ErrorCode::bad_format, "one object is waited for at a time");
+  }
+  const ObjectItem& item = items.front();
+  // Asked slowly it is not waited for, but brought back from a disk: it was there before.
+  if (request.asker.waiter != 0) {
+    GODWIT_TRY(const bool ready, store_.wait(item.handle, item.a, request.asker.waiter));
+    if (!ready) return false;
+  }
+  Handle now = item.handle;
+  if (item.a != 0) {
+    GODWIT_TRY(now, store_.newest(item.handle));
+  }
+  answers.add();
+  GODWIT_CHECK(do_locate(request, now, answers));
+  return true;
+}
+
+// What fails of several is said of that one; what fails of one is said of the whole.
+Status ObjectService::do_items(const Request& request, const wire::ObjectRequestView& view,
+                               Answers& answers) {
+  Bytes rest = view.tail;
+  for (const ObjectItem& item : view.items) {
+    const std::size_t size = data_bytes(view.head.op, item);
+    if (size > rest.size()) {
+      return fail(ErrorCode::bad_format, "an object's bytes are missing in the message");
+    }
+    const Bytes data = rest.first(size);
+    rest = rest.subspan(std::min(rest.size(), wire::padded_tail(size)));
+    answers.add();
+    const Status done = do_item(request, item, data, answers);
+    if (done) continue;
+    if (view.items.size() == 1) return done;
+    answers.fail(done.error());
+  }
+  return {};
+}
+
+Status ObjectService::do_item(const Request& request, const ObjectItem& item, Bytes data,
+                              Answers& answers) {
+  switch (request.head.op) {
+    case ObjectOp::put:
+    case ObjectOp::reserve:
+    case ObjectOp::write:
+    case ObjectOp::commit:
+    case ObjectOp::abandon:
+    case ObjectOp::update: return do_put(request, item, data, answers);
+    case ObjectOp::locate: return do_locate(request, item.handle, answers);
+    case ObjectOp::read: return do_read(request, item, answers);
+    case ObjectOp::evict: return store_.evict(item.handle, request.wait);
+    case ObjectOp::exists: answers.last().value = store_.exists(item.handle) ? 1 : 0; return {};
+    case ObjectOp::newest: {
+      GODWIT_TRY(const Handle newest, store_.newest(item.handle));
+      answers.append(newest);
+      return {};
+    }
+    case ObjectOp::describe: {
+      GODWIT_TRY(const ObjectDescription object, store_.describe(item.handle));
+      answers.append(bytes_of_value(facts_of(object)));
+      return {};
+    }
+    case ObjectOp::set_lifetime:
+      return store_.set_lifetime(item.handle, lifetime_of(item.terms()), request.holder,
+                                 request.wait);
+    case ObjectOp::set_pinned: return store_.set_pinned(item.handle, item.a != 0);
+    case ObjectOp::restrict_to: {
+      GODWIT_TRY(const Handle less,
+                 store_.restrict(item.handle, static_cast<Rights>(item.a & 0xFFFFU)));
+      answers.append(less);
+      return {};
+    }
+    case ObjectOp::promise:
+    case ObjectOp::take_over:
+    case ObjectOp::fulfil:
+    case ObjectOp::break_promise: return do_promise(request, item, data, answers);
+    default: return do_ownership(request, item, answers);
+  }
+}
+
+Status ObjectService::do_put(const Request& request, const ObjectItem& item, Bytes data,
+                             Answers& answers) {
+  ObjectAnswer& answer = answers.last();
+  switch (request.head.op) {
+    case ObjectOp::reserve: {
+      GODWIT_TRY(const Reservation room,
+                 store_.reserve(request.holder, item.handle.size, request.wait));
+      answer.value = room.ticket;
+      answer.segment = room.segment;
+      answer.offset = room.offset;
+      answer.size = room.size;
+      return {};
+    }
+    case ObjectOp::write: return store_.write(request.holder, item.a, item.b, data);
+    case ObjectOp::abandon: store_.abandon(request.holder, item.a); return {};
+    case ObjectOp::update: return do_settle(request, item, data, answers);
+    default: break;
+  }
+  GODWIT_TRY(const NewObject object, new_object(item));
+  Result<Handle> made = request.head.op == ObjectOp::commit
+                            ? store_.commit(request.holder, item.a, object, request.wait)
+                            : store_.put(request.holder, object, {&data, 1}, request.wait);
+  if (!made) return tl::unexpected(std::move(made).error());
+  answers.append(*made);
+  return {};
+}
+
+// What was written under a ticket, or came with the message, becomes a version.
+Status ObjectService::do_settle(const Request& request, const ObjectItem& item, Bytes data,
+                                Answers& answers) {
+  std::uint64_t ticket = item.a;
+  if (item.a == 0) {
+    GODWIT_TRY(const Reservation room, store_.reserve(request.holder, data.size(), request.wait));
+    ticket = room.ticket;
+  }
+  Result<Handle> made = [&]() -> Result<Handle> {
+    if (item.a == 0) GODWIT_CHECK(store_.write(request.holder, ticket, 0, data));
+    return request.head.op == ObjectOp::update
+               ? store_.update(request.holder, item.handle, ticket, request.wait)
+               : store_.fulfil(request.holder, item.handle, ticket, request.wait);
+  }();
+  if (!made) {
+    if (item.a == 0) store_.abandon(request.holder, ticket);
+    return tl::unexpected(std::move(made).error());
+  }
+  answers.append(*made);
+  return {};
+}
+
+Status ObjectService::do_locate(const Request& request, const Handle& handle, Answers& answers) {
+  GODWIT_TRY(const Located found, store_.locate(request.holder, handle, request.wait));
+  ObjectAnswer& answer = answers.last();
+  answer.version = found.version;
+  answer.size = found.size;
+  answer.type = found.type;
+  const std::size_t most = request.asker.may_wait ? kMaxInAnswer : kMaxAtOnce;
+  if (found.size <= std::min<std::uint64_t>(request.head.argument, most) &&
+      found.size <= kMaxTogether - std::min(kMaxTogether, answers.tail_bytes())) {
+    const PinKeeper keeper(store_, request.holder, found.pin);
+    answer.flags = ObjectAnswer::kInTail;
+    answers.append({found.data, found.size});
+    return {};
+  }
+  answer.value = found.pin;
+  answer.segment = found.segment;
+  answer.offset = found.offset;
+  return {};
+}
+
+// Pieces of an object: as they lie there if it is one large piece, put together otherwise.
+Status ObjectService::do_read(const Request& request, const ObjectItem& item, Answers& answers) {
+  GODWIT_TRY(const Located found,
+             request.head.argument != 0
+                 ? store_.locate_again(request.holder, item.handle, request.head.argument)
+                 : store_.locate(request.holder, item.handle, request.wait));
+  PinKeeper keeper(store_, request.holder, found.pin);
+  const auto [first, piece, step, pieces] = std::array{item.a, item.b, item.c, item.d};
+  const std::uint64_t last = pieces == 0 ? 0 : pieces - 1;
+  const bool fits = pieces == 0 || piece == 0 ||
+                    (piece <= found.size && first <= found.size - piece &&
+                     (last == 0 || step <= (found.size - piece - first) / last));
+  if (!fits) {
+    return fail(ErrorCode::invalid_argument,
+                "object {} has {} bytes: {} pieces of {} bytes, {} apart, from byte {} on reach "
+                "beyond its end",
+                item.handle.object.short_hex(), found.size, pieces, piece, step, first);
+  }
+  // Otherwise a small object could be asked for a large answer.
+  if (pieces > 1 && step < piece) {
+    return fail(ErrorCode::invalid_argument, "pieces of {} bytes that begin {} apart overlap",
+                piece, step);
+  }
+  const std::uint64_t wanted = piece * pieces;  // at most found.size
+  if (!request.asker.may_wait && wanted > kMaxAtOnce) {
+    return fail(ErrorCode::would_block, "{} bytes take a worker to read", wanted);
+  }
+  if (request.head.count > 1 &&
+      wanted > kMaxTogether - std::min(kMaxTogether, answers.tail_bytes())) {
+    return fail(ErrorCode::too_large, "more than {} bytes are asked for at once", kMaxTogether);
+  }
+  answers.last().version = found.version;
+  answers.last().size = found.size;
+  answers.last().type = found.type;
+  if (pieces == 1 && piece > kMaxAtOnce && request.head.count == 1) {
+    answers.lend({found.data + first, piece}, std::make_shared<PinKeeper>(std::move(keeper)));
+    return {};
+  }
+  std::byte* to = answers.append_room(wanted).data();
+  for (std::uint64_t i = 0; i < pieces && piece > 0; ++i) {
+    std::memcpy(to + i * piece, found.data + first + i * step, piece);
+  }
+  return {};
+}
+
+Status ObjectService::do_ownership(const Request& request, const ObjectItem& item,
+                                   Answers& answers) {
+  switch (request.head.op) {
+    case ObjectOp::own: return store_.own(request.holder, item.handle);
+    case ObjectOp::disown: return store_.disown(request.holder, item.handle);
+    case ObjectOp::drop: return store_.drop(request.holder, item.handle);
+    case ObjectOp::accept: return store_.accept(request.holder, item.handle, item.a);
+    case ObjectOp::give_back: store_.give_back(request.holder, item.a); return {};
+    case ObjectOp::offer: {
+      const auto lease = Duration(static_cast<std::int64_t>(item.a));
+      GODWIT_TRY(answers.last().value, store_.offer(request.holder, item.handle, lease));
+      return {};
+    }
+    case ObjectOp::borrow: {
+      const auto kind =
+          item.a == 0 ? ObjectStore::BorrowKind::read : ObjectStore::BorrowKind::write;
+      GODWIT_TRY(answers.last().value, store_.borrow(request.holder, item.handle, kind));
+      return {};
+    }
+    default:
+      return fail(ErrorCode::bad_format, "there is no operation {} on objects",
+                  static_cast<unsigned>(request.head.op));
+  }
+}
+
+Status ObjectService::do_promise(const Request& request, const ObjectItem& item, Bytes data,
+                                 Answers& answers) {
+  switch (request.head.op) {
+    case ObjectOp::promise: {
+      GODWIT_TRY(const NewObject object, new_object(item));
+      const auto at_most = Duration(static_cast<std::int64_t>(item.a));
+      GODWIT_TRY(const Handle made, store_.promise(request.holder, object, at_most));
+      answers.append(made);
+      return {};
+    }
+    case ObjectOp::fulfil: return do_settle(request, item, data, answers);
+    case ObjectOp::take_over: return store_.take_over(request.holder, item.handle);
+    default:
+      return store_.break_promise(
+          item.handle, {static_cast<ErrorCode>(item.a & 0xFFFFU), std::string(text_of(data))});
+  }
+}
+
+void ObjectService::list(const Request& request, Answers& answers) {
+  const auto most = std::min<std::uint64_t>(request.head.argument, kMaxListed);
+  const std::vector<ObjectDescription> objects = store_.list(most);
+  answers.add().value = store_.stats().objects;
+  std::span<std::byte> room = answers.append_room(objects.size() * sizeof(wire::ObjectFacts));
+  for (const ObjectDescription& object : objects) {
+    const wire::ObjectFacts facts = facts_of(object);
+    std::memcpy(room.data(), &facts, sizeof facts);
+    room = room.subspan(sizeof facts);
+  }
+}
+
+}  // namespace godwit::ref

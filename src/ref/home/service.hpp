@@ -1,0 +1,84 @@
+// A node's side of objects: what peers ask for is done to the node's store, and what functions and
+// arguments refer to is found for them.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <span>
+#include <utility>
+
+#include "base/bytes.hpp"
+#include "call/objects.hpp"
+#include "ref/home/store.hpp"
+#include "wire/object.hpp"
+
+namespace godwit::ref {
+
+class Answers;
+class ObjectAccess;
+
+// Any thread. The store outlives it.
+class ObjectService final : public call::Objects {
+ public:
+  // What a locate may carry in its answer, however much is asked for; more is pinned instead.
+  static constexpr std::size_t kMaxInAnswer = std::size_t{1} << 20;
+  // Of a locate or read that is answered on the polling thread.
+  static constexpr std::size_t kMaxAtOnce = std::size_t{64} << 10;
+  // Of everything in an answer about several objects.
+  static constexpr std::size_t kMaxTogether = std::size_t{32} << 20;
+  static constexpr std::size_t kMaxListed = 4096;
+
+  // `self` is this process, as a holder of its own objects. `on_use` is called after each request,
+  // by any thread: times may have changed.
+  ObjectService(ObjectStore& store, Holder self, std::function<void()> on_use)
+      : store_(store), self_(self), on_use_(std::move(on_use)) {}
+
+  // How objects of other homes are reached. Before anything runs.
+  void reach_others_by(ObjectAccess& access) { access_ = &access; }
+  // From here on find() refuses; returns when nobody is inside. What those wait for has been ended.
+  void close();
+
+  Result<bool> answer(const Asker& asker, Bytes request, call::ReplyBuffer& reply) override;
+  void stop_waiting(std::uint64_t waiter) override { store_.stop_waiting(waiter); }
+  Result<std::optional<Found>> find_at_once(const Handle& handle) override;
+  Result<Found> find(const Handle& handle, Duration at_most) override;
+  Result<Handle> put(const ObjectToPut& object) override;
+
+ private:
+  struct Request;
+  void release_all(const Request& request, Bytes pins);
+  [[nodiscard]] Result<bool> wait(const Request& request, std::span<const wire::ObjectItem> items,
+                                  Answers& answers);
+  [[nodiscard]] Status do_items(const Request& request, const wire::ObjectRequestView& view,
+                                Answers& answers);
+  [[nodiscard]] Status do_item(const Request& request, const wire::ObjectItem& item, Bytes data,
+                               Answers& answers);
+  [[nodiscard]] Status do_put(const Request& request, const wire::ObjectItem& item, Bytes data,
+                              Answers& answers);
+  [[nodiscard]] Status do_settle(const Request& request, const wire::ObjectItem& item, Bytes data,
+                                 Answers& answers);
+  [[nodiscard]] Status do_locate(const Request& request, const Handle& handle, Answers& answers);
+  [[nodiscard]] Status do_read(const Request& request, const wire::ObjectItem& item,
+                               Answers& answers);
+  [[nodiscard]] Status do_ownership(const Request& request, const wire::ObjectItem& item,
+                                    Answers& answers);
+  [[nodiscard]] Status do_promise(const Request& request, const wire::ObjectItem& item, Bytes data,
+                                  Answers& answers);
+  void list(const Request& request, Answers& answers);
+  [[nodiscard]] bool is_own(const Handle& handle) const noexcept;
+  [[nodiscard]] Result<Found> locate(const Handle& handle, Arena::Wait wait);
+
+  ObjectStore& store_;
+  const Holder self_;
+  ObjectAccess* access_ = nullptr;
+  std::mutex mutex_;
+  std::condition_variable left_;
+  std::size_t inside_ = 0;  // threads in find()
+  bool closed_ = false;
+  const std::function<void()> on_use_;
+};
+
+}  // namespace godwit::ref

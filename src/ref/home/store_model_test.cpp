@@ -1,0 +1,362 @@
+// Random verbs by several holders, deaths and jumps of time, checked against a model.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/seeds_for_test.hpp"
+#include "ref/home/store_play_for_test.hpp"
+
+namespace godwit::ref {
+namespace {
+
+using Presence = ModelObject::Presence;
+
+class Verbs : Play {
+ public:
+  explicit Verbs(std::uint64_t seed) : Play(seed) {}
+
+  void run(int steps) {
+    for (int i = 0; i < steps && !testing::Test::HasFailure(); ++i) {
+      step();
+      if (random_.below(8) == 0) compare();
+    }
+    if (!testing::Test::HasFailure()) finish();
+  }
+
+ private:
+  void step() {
+    if (model_.objects.empty() || random_.below(12) == 0) return put();
+    switch (random_.below(23)) {
+      case 0: return promise();
+      case 1: return reserve();
+      case 2: return make_room_an_object();
+      case 3:
+      case 4: return update_or_fulfil();
+      case 5:
+      case 6:
+      case 7: return locate();
+      case 8:
+      case 9:
+      case 10: return release();
+      case 11:
+      case 12: return borrow();
+      case 13: return give_back();
+      case 14: return own_or_disown();
+      case 15: return offer();
+      case 16: return accept();
+      case 17: return random_.below(2) == 0 ? drop() : evict();
+      case 18: return set_lifetime();
+      case 19: return set_pinned();
+      case 20: return wait();
+      case 21: return random_.below(2) == 0 ? take_over() : break_promise();
+      default: return live();
+    }
+  }
+
+  void add(const Handle& handle, const NewObject& wanted, Holder holder, Presence presence,
+           std::vector<std::string> versions) {
+    ModelObject& object = model_.objects.emplace_back();
+    object.handle = handle;
+    object.presence = presence;
+    object.versions = std::move(versions);
+    if (wanted.owned) object.owner = holder;
+    model_.set_lifetime(object, wanted.lifetime, holder);
+  }
+  void put() {
+    const Holder holder = someone();
+    const NewObject wanted = some_object();
+    const std::string text = some_text();
+    const bool holds = wanted.owned || wanted.lifetime.kind == LifetimeKind::holder;
+    const bool admitted = !holds || model_.admit(holder);
+    const Bytes part = bytes_of(text);
+    const auto handle =
+        somewhere([&] { return store_.put(holder, wanted, std::span(&part, 1), kWait); });
+    ASSERT_EQ(code_of(handle), admitted ? ErrorCode::none : ErrorCode::node_lost);
+    if (handle) add(*handle, wanted, holder, Presence::there, {text});
+  }
+  void promise() {
+    const Holder holder = someone();
+    const NewObject wanted = some_object();
+    const Duration at_most = random_.below(2) == 0 ? Duration{} : some_time();
+    const bool admitted = model_.admit(holder);
+    const auto handle = somewhere([&] { return store_.promise(holder, wanted, at_most); });
+    ASSERT_EQ(code_of(handle), admitted ? ErrorCode::none : ErrorCode::node_lost);
+    if (!handle) return;
+    add(*handle, wanted, holder, Presence::promised, {});
+    model_.objects.back().producer = holder;
+    if (at_most != Duration{}) model_.objects.back().promised_until = clock_.now() + at_most;
+  }
+  void reserve() {
+    const Holder holder = someone();
+    const std::string text = some_text();
+    const bool admitted = model_.admit(holder);
+    const auto room = store_.reserve(holder, text.size(), kWait);
+    ASSERT_EQ(code_of(room), admitted ? ErrorCode::none : ErrorCode::node_lost);
+    if (!room) return;
+    ASSERT_TRUE(store_.write(holder, room->ticket, 0, bytes_of(text)));
+    model_.rooms[room->ticket] = {holder, text};
+  }
+  void make_room_an_object() {
+    if (model_.rooms.empty()) return;
+    const auto [ticket, room] = *model_.rooms.begin();
+    const Holder holder = random_.below(4) == 0 ? someone() : room.first;
+    if (random_.below(4) == 0) {
+      store_.abandon(holder, ticket);
+      if (holder == room.first) model_.rooms.erase(ticket);
+      return;
+    }
+    const auto handle = store_.commit(holder, ticket, {});
+    ASSERT_EQ(code_of(handle), holder == room.first ? ErrorCode::none : ErrorCode::not_found);
+    if (!handle) return;
+    model_.rooms.erase(ticket);
+    add(*handle, {}, holder, Presence::there, {room.second});
+  }
+  void update_or_fulfil() {
+    if (model_.rooms.empty()) return reserve();
+    const auto [ticket, room] = *model_.rooms.begin();
+    const Holder holder = room.first;
+    ModelObject& object = some_known();
+    const std::uint64_t version = some_version(object);
+    const bool promised = object.presence == Presence::promised;
+    ErrorCode expected = ErrorCode::none;
+    if (!object.alive) {
+      expected = ErrorCode::not_found;
+    } else if (object.presence == Presence::broken) {
+      expected = object.broken;
+    } else if (!promised) {
+      expected = may_update(object, holder, version);
+    }
+    const Handle handle = handle_of(object, version);
+    const auto made =
+        promised ? store_.fulfil(holder, handle, ticket) : store_.update(holder, handle, ticket);
+    ASSERT_EQ(code_of(made), expected) << (made ? "" : made.error().message);
+    if (!made) return;
+    EXPECT_EQ(made->version, object.newest() + (promised ? 0 : 1));
+    if (promised) {
+      model_.fulfil(object, room.second);
+    } else {
+      model_.publish(object, room.second);
+    }
+    model_.rooms.erase(ticket);
+  }
+  static ErrorCode may_update(const ModelObject& object, Holder holder, std::uint64_t version) {
+    if (version != object.newest()) return ErrorCode::stale;
+    bool writes = !object.owner || *object.owner == holder;
+    for (const ModelBorrow& borrow : object.borrows) {
+      if (borrow.holder != holder || !borrow.writes) return ErrorCode::borrowed;
+      writes |= borrow.writes;
+    }
+    return writes ? ErrorCode::none : ErrorCode::permission;
+  }
+  // What anybody is told who asks for an object that is there.
+  static ErrorCode presence_of(const ModelObject& object) {
+    if (!object.alive) return ErrorCode::not_found;
+    if (object.presence == Presence::promised) return ErrorCode::would_block;
+    return object.presence == Presence::broken ? object.broken : ErrorCode::none;
+  }
+
+  void locate() {
+    const Holder holder = someone();
+    const bool admitted = model_.admit(holder);
+    ModelObject& object = some_known();
+    const std::uint64_t version = some_version(object);
+    ErrorCode expected = admitted ? presence_of(object) : ErrorCode::node_lost;
+    if (expected == ErrorCode::none && !object.has_version(version)) expected = ErrorCode::stale;
+    const auto located = store_.locate(holder, handle_of(object, version), kWait);
+    ASSERT_EQ(code_of(located), expected) << (located ? "" : located.error().message);
+    if (!located) return;
+    object.pins.push_back({located->pin, holder, version, located->data, false});
+    if (random_.below(4) != 0) return;
+    const auto again = store_.locate_again(holder, handle_of(object, version), located->pin);
+    ASSERT_TRUE(again);
+    object.pins.push_back({again->pin, holder, version, again->data, true});
+  }
+  void release() {
+    ModelObject& object = some_known();
+    if (object.pins.empty()) return;
+    const std::size_t place = random_.below(object.pins.size());
+    const ModelPin pin = object.pins[place];
+    store_.release({pin.holder.node, {99}}, pin.number);
+    store_.release(pin.holder, pin.number);
+    model_.unpin(object, place, true);
+  }
+  void borrow() {
+    const Holder holder = someone();
+    const bool admitted = model_.admit(holder);
+    ModelObject& object = some_known();
+    const bool writes = random_.below(3) == 0;
+    ErrorCode expected = admitted ? presence_of(object) : ErrorCode::node_lost;
+    if (expected == ErrorCode::none && object.dropped) {
+      expected = ErrorCode::not_found;
+    } else if (expected == ErrorCode::none && !object.borrows.empty()) {
+      if (writes || object.borrows[0].writes) expected = ErrorCode::borrowed;
+    }
+    const auto number =
+        store_.borrow(holder, object.handle,
+                      writes ? ObjectStore::BorrowKind::write : ObjectStore::BorrowKind::read);
+    ASSERT_EQ(code_of(number), expected) << (number ? "" : number.error().message);
+    if (number) object.borrows.push_back({*number, holder, writes});
+  }
+  void give_back() {
+    ModelObject& object = some_known();
+    if (object.borrows.empty()) return;
+    const std::size_t place = random_.below(object.borrows.size());
+    store_.give_back(object.borrows[place].holder, object.borrows[place].number);
+    model_.give_back(object, place);
+  }
+  void own_or_disown() {
+    const Holder holder = someone();
+    ModelObject& object = some_known();
+    if (random_.below(3) == 0) {
+      const ErrorCode expected = owner_only(object, holder);
+      ASSERT_EQ(code_of(store_.disown(holder, object.handle)), expected);
+      if (expected == ErrorCode::none) model_.set_owner(object, std::nullopt);
+      return;
+    }
+    ErrorCode expected = ErrorCode::none;
+    if (!model_.admit(holder)) {
+      expected = ErrorCode::node_lost;
+    } else if (!object.alive || object.dropped) {
+      expected = ErrorCode::not_found;
+    } else if (object.owner && *object.owner != holder) {
+      expected = ErrorCode::permission;
+    }
+    ASSERT_EQ(code_of(store_.own(holder, object.handle)), expected);
+    if (expected == ErrorCode::none && !object.owner) model_.set_owner(object, holder);
+  }
+  static ErrorCode owner_only(const ModelObject& object, Holder holder) {
+    if (!object.alive) return ErrorCode::not_found;
+    return object.owner == holder ? ErrorCode::none : ErrorCode::permission;
+  }
+  void offer() {
+    ModelObject& object = some_known();
+    const Holder holder = object.owner && random_.below(4) != 0 ? *object.owner : someone();
+    const Duration lease = some_time();
+    const auto number = store_.offer(holder, object.handle, lease);
+    ASSERT_EQ(code_of(number), owner_only(object, holder));
+    if (!number) return;
+    object.offer = *number;
+    object.offer_until = clock_.now() + lease;
+    last_offer_ = *number;
+  }
+  void accept() {
+    const Holder holder = someone();
+    const bool admitted = model_.admit(holder);
+    ModelObject& object = some_known();
+    const std::uint64_t number = random_.below(4) == 0 ? last_offer_ : object.offer;
+    ErrorCode expected = ErrorCode::none;
+    if (!admitted) {
+      expected = ErrorCode::node_lost;
+    } else if (!object.alive || number == 0 || object.offer != number) {
+      expected = ErrorCode::not_found;
+    }
+    ASSERT_EQ(code_of(store_.accept(holder, object.handle, number)), expected);
+    if (expected == ErrorCode::none) model_.set_owner(object, holder);
+  }
+  void drop() {
+    ModelObject& object = some_known();
+    const Holder holder = object.owner ? *object.owner : someone();
+    const ErrorCode expected = owner_only(object, holder);
+    ASSERT_EQ(code_of(store_.drop(holder, object.handle)), expected);
+    if (expected == ErrorCode::none) model_.drop(object);
+  }
+  void evict() {
+    ModelObject& object = some_known();
+    const bool borrowed = object.alive && !object.borrows.empty();
+    ASSERT_EQ(code_of(store_.evict(object.handle)),
+              borrowed ? ErrorCode::borrowed : ErrorCode::none);
+    if (object.alive && !borrowed) model_.end(object);
+  }
+  void set_lifetime() {
+    ModelObject& object = some_known();
+    const Holder holder = someone();
+    const Lifetime lifetime = some_lifetime();
+    ErrorCode expected = ErrorCode::none;
+    if (lifetime.kind == LifetimeKind::holder && !model_.admit(holder)) {
+      expected = ErrorCode::node_lost;
+    } else if (!object.alive) {
+      expected = ErrorCode::not_found;
+    }
+    ASSERT_EQ(code_of(store_.set_lifetime(object.handle, lifetime, holder)), expected);
+    if (expected == ErrorCode::none) model_.set_lifetime(object, lifetime, holder);
+  }
+  void set_pinned() {
+    ModelObject& object = some_known();
+    const bool pinned = random_.below(2) == 0;
+    ASSERT_EQ(store_.set_pinned(object.handle, pinned).has_value(), object.alive);
+    object.user_pin = pinned;
+    model_.end_if_over(object);
+  }
+  void wait() {
+    if (random_.below(4) == 0 && waiters_ != 0) {
+      compare();  // a waiter whose time has come, unnoticed, would be stopped here and called there
+      const std::uint64_t stopped = 1 + random_.below(waiters_);
+      store_.stop_waiting(stopped);
+      for (ModelObject& object : model_.objects) object.waiters.erase(stopped);
+      return;
+    }
+    ModelObject& object = some_known();
+    const std::uint64_t newer_than = random_.below(object.newest() + 2);
+    const auto now = store_.wait(object.handle, newer_than, ++waiters_);
+    ASSERT_EQ(now.has_value(), object.alive);
+    if (!now) return;
+    const bool there = object.presence == Presence::there && object.newest() > newer_than;
+    ASSERT_EQ(*now, there || object.presence == Presence::broken);
+    if (!*now) object.waiters[waiters_] = newer_than;
+  }
+  static ErrorCode promised_only(const ModelObject& object) {
+    if (!object.alive) return ErrorCode::not_found;
+    return object.presence == Presence::promised ? ErrorCode::none : ErrorCode::already_exists;
+  }
+  void take_over() {
+    const Holder holder = someone();
+    const bool admitted = model_.admit(holder);
+    ModelObject& object = some_known();
+    const ErrorCode expected = admitted ? promised_only(object) : ErrorCode::node_lost;
+    ASSERT_EQ(code_of(store_.take_over(holder, object.handle)), expected);
+    if (expected == ErrorCode::none) object.producer = holder;
+  }
+  void break_promise() {
+    ModelObject& object = some_known();
+    const ErrorCode expected = promised_only(object);
+    ASSERT_EQ(code_of(store_.break_promise(object.handle, {ErrorCode::cancelled, "no more"})),
+              expected);
+    if (expected == ErrorCode::none) {
+      model_.break_promise(object, ErrorCode::cancelled, clock_.now());
+    }
+  }
+  void live() {
+    Holder& holder = random_.pick<Holder>(holders_);
+    switch (random_.below(8)) {
+      case 0: store_.lost(holder.node); return model_.lost(holder.node);
+      case 1: ++holder.epoch.value; return;
+      case 2: store_.sweep(); return model_.sweep();
+      case 3:
+      case 4: clock_.advance(some_time()); return model_.pass();
+      case 5: store_.leave(holder); return model_.leave(holder);
+      default:
+        for (const Holder& each : holders_) {
+          if (random_.below(8) == 0) continue;
+          EXPECT_EQ(store_.renew(each), model_.renew(each));
+        }
+    }
+  }
+
+  std::uint64_t last_offer_ = 0;
+  std::uint64_t waiters_ = 0;
+};
+
+TEST(StoreModel, RandomVerbsAndDeathsDoWhatTheModelSays) {
+  for (const std::uint64_t seed : Seeds(1, 3'000)) Verbs(seed).run(150);
+}
+
+TEST(StoreModel, RandomVerbsAndDeathsDoWhatTheModelSaysLong) {
+  for (const std::uint64_t seed : Seeds(10'001, 16'000)) Verbs(seed).run(400);
+}
+
+}  // namespace
+}  // namespace godwit::ref

@@ -1,0 +1,129 @@
+// Publishing what a reservation holds: the next version of an object, or one that was promised.
+#include <array>
+#include <utility>
+
+#include "ref/disk/object_folder.hpp"
+#include "ref/home/refusals.hpp"
+#include "ref/home/store.hpp"
+#include "ref/home/visit.hpp"
+
+namespace godwit::ref {
+namespace {
+
+Version next_of(const Object& object, const Claim& claim) {
+  const bool first = object.presence == Presence::promised;
+  return {.number = first ? object.newest.number : object.newest.number + 1,
+          .size = claim.size(),
+          .extent = claim.extent()};
+}
+
+// What was there of it goes again, before another thread may write a file of the same name.
+Error undo(StoreState& state, const Handle& handle, const ObjectRecord& record, Error why) {
+  state.remove_files(std::array{ObjectFileName::of(record.handle)}, Arena::Wait::yes);
+  Visit visit(state, state.shard_of(handle.object));
+  const auto object = visit.find(handle);
+  visit.end_filing(object ? *object : nullptr);
+  return why;
+}
+
+// `may` says whether it may be published, now; `become` makes the object ready for that. Of a
+// persistent object a file is written in between, and it is asked again.
+template <class May, class Become>
+Result<Handle> publish_next(StoreState& state, const Handle& handle, Claim& claim, Arena::Wait wait,
+                            const May& may, const Become& become) {
+  Shard& shard = state.shard_of(handle.object);
+  const auto publish = [&](Visit& visit, Object& object, const Version& next) {
+    become(visit, object);
+    visit.publish(object, next);
+    claim.done();
+    return state.sign(object, object.newest, handle.rights);
+  };
+  Version next;
+  ObjectRecord record;
+  for (bool begun = false; !begun;) {
+    std::uint64_t moves = 0;
+    {
+      Visit visit(state, shard, wait);
+      GODWIT_TRY(Object * object, visit.find(handle));
+      GODWIT_CHECK(may(*object));
+      next = next_of(*object, claim);
+      if (!object->persistent) return publish(visit, *object, next);
+      if (wait == Arena::Wait::no) return refuse_without_wait(handle);
+      moves = shard.moves;
+      begun = !std::exchange(object->filing, true);
+      if (begun) record = state.record_of(*object, next);
+    }
+    if (!begun) state.wait_for_move(shard, moves);
+  }
+  const Status written =
+      state.options.folder->write(record, {next.extent.data, static_cast<std::size_t>(next.size)});
+  if (!written) return tl::unexpected(undo(state, handle, record, written.error()));
+  next.file = true;
+  Error refused;
+  {
+    Visit visit(state, shard, wait);
+    const auto object = visit.find(handle);
+    const Status allowed = object ? Status(may(**object)) : Status(tl::unexpected(object.error()));
+    if (allowed) {
+      visit.end_filing(*object);
+      return publish(visit, **object, next);
+    }
+    refused = allowed.error();
+  }
+  return tl::unexpected(undo(state, handle, record, std::move(refused)));
+}
+
+Status may_update(const Handle& handle, Object& object, Holder holder) {
+  if (object.presence == Presence::promised) return refuse_promised(handle);
+  if (object.presence == Presence::broken) return tl::unexpected(*object.broken);
+  if (handle.version != object.newest.number) return refuse_stale(handle, object.newest.number);
+  bool writes = object.owner == nullptr || object.owner->holder == holder;
+  bool others = false;
+  object.borrows.for_each([&](const Borrow& borrow) {
+    const bool mine = borrow.holder->holder == holder;
+    // A process must not change with one hand what it reads with the other.
+    const bool its_write = mine && borrow.kind == ObjectStore::BorrowKind::write;
+    writes |= its_write;
+    others |= !its_write;
+  });
+  if (others) return refuse_borrowed(handle, object, "update");
+  if (!writes) return refuse_not_owner(handle, object, holder, "update");
+  if (object.older.size() >= ObjectStore::kMaxOlderVersions) {
+    return refuse_more(handle, "older versions", ObjectStore::kMaxOlderVersions);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Handle> ObjectStore::update(Holder holder, const Handle& handle, std::uint64_t ticket,
+                                   Arena::Wait wait) {
+  GODWIT_CHECK(state_->check(handle, Rights::write));
+  GODWIT_TRY(Claim claim, Claim::create(state_->reservations, state_->arena, holder, ticket));
+  return publish_next(
+      *state_, handle, claim, wait,
+      [&](Object& object) { return may_update(handle, object, holder); },
+      [](Visit& /*visit*/, Object& /*object*/) {});
+}
+
+Result<Handle> ObjectStore::fulfil(Holder producer, const Handle& handle, std::uint64_t ticket,
+                                   Arena::Wait wait) {
+  GODWIT_CHECK(state_->check(handle, Rights::write));
+  GODWIT_TRY(Claim claim, Claim::create(state_->reservations, state_->arena, producer, ticket));
+  return publish_next(
+      *state_, handle, claim, wait,
+      [&](Object& object) -> Status {
+        if (object.presence != Presence::promised) return refuse_settled(handle, object);
+        return {};
+      },
+      [&](Visit& visit, Object& object) {
+        visit.set_producer(object, nullptr);
+        object.presence = Presence::there;
+        if (object.lifetime == LifetimeKind::lease) {
+          object.lease_end = after(state_->clock.now(), object.lease);
+        }
+        visit.reschedule(object);
+      });
+}
+
+}  // namespace godwit::ref
