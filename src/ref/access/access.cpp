@@ -50,11 +50,10 @@ Result<AnsweredItem> ObjectAccess::tell(ObjectOp op, const ObjectItem& item,
 
 std::vector<Result<std::uint64_t>> ObjectAccess::tell_all(ObjectOp op,
                                                           std::span<const Handle> handles) {
-  constexpr std::size_t kFew = 4;
   std::vector<Result<std::uint64_t>> results(handles.size());
   for (const HomeGroup& group : by_home(handles, wire::kMaxObjectItems)) {
     const auto all = ask_all(asking(), {.home = group.home, .op = op, .items = group.items},
-                             group.items.size() > kFew ? Ask::slowly : Ask::at_once);
+                             group.items.size() > 1 ? Ask::slowly : Ask::at_once);
     for (std::size_t i = 0; i < group.which.size(); ++i) {
       const auto answer = answer_to(all, i);
       results[group.which[i]] = answer ? Result<std::uint64_t>(answer->fixed.value)
