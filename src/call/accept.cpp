@@ -158,8 +158,7 @@ void Engine::begin(IncomingCall& call, code::FunctionSlot& slot) {
   call.context.prepare(*this, call.bundle, call.deadline, {}, !slot.is_inline(), &call.cancelled,
                        call.travel);
   call.context.call = &call;
-  call.context.caller = call.caller;
-  call.context.reply = &call.reply;
+  call.context.caller = &call.caller;
   call.reply.prepare(options_.max_result_bytes);
   call.run = &Engine::run_on_executor;
   call.finished.deliver = &Engine::deliver_finished;

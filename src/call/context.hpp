@@ -77,8 +77,8 @@ struct CallContext {
   std::uint64_t written_region = 0;
   bool wrote_several = false;
   const std::atomic<bool>* cancelled = nullptr;
-  NodeId caller;  // whose call this is
-  ReplyBuffer* reply = nullptr;
+  const NodeId* caller = nullptr;  // whose call this is
+  ReplyBuffer* reply = nullptr;    // the same for the record's whole life
   std::uint64_t waiter = 0;  // not 0: what the function, if it returns GODWIT_AGAIN, waits for
   wire::TravelExtension travel;
 

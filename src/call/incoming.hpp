@@ -28,6 +28,8 @@ struct IncomingCall : Executor::Job,
                       ListHook<IncomingTag>,
                       ListHook<ParkedTag>,
                       ListHook<RunningTag> {
+  IncomingCall() { context.reply = &reply; }
+
   enum class State : std::uint8_t { parked, watching, resolving, waiting, running, travelling };
 
   State state = State::parked;

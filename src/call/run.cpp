@@ -97,8 +97,7 @@ void Engine::run_inline(LinkState& link, const wire::Header& header, code::Funct
   }
   call.context.prepare(*this, slot.residence->bundle, {}, std::chrono::milliseconds(header.aux),
                        false, nullptr, limits);
-  call.context.caller = link.peer->id;
-  call.context.reply = &call.reply;
+  call.context.caller = &link.peer->id;
   call.reply.prepare(options_.max_result_bytes);
 
   const std::uint64_t before = cycles();
