@@ -33,7 +33,7 @@ struct ModelLease {
   bool attached = true, lapsed = false;
   OffsetRange range;
   Time until;
-  std::set<std::size_t> pins;
+  std::set<std::size_t> pins{};
 };
 struct Pending {
   std::uint64_t lease = 0;  // 0: nobody's
@@ -45,9 +45,10 @@ struct ModelGroup {
   Filter filter;
   bool lasting = true, alive = true;
   std::uint64_t next = 0;
-  std::map<std::uint64_t, Pending> pending;
-  std::set<std::uint64_t> members;  // nodes
-  std::map<std::uint64_t, std::uint32_t> deliveries;
+  std::map<std::uint64_t, Pending> pending{};
+  std::set<std::uint64_t> members{};  // nodes
+  std::map<std::uint64_t, std::uint32_t> deliveries{};
+  std::set<std::uint64_t> owed{};
 };
 
 class StreamModel {
@@ -118,6 +119,12 @@ class StreamModel {
     return batches[item.batch].alive &&
            group.filter.accepts(offset, {bytes_of(item.text), bytes_of(item.metadata)});
   }
+  // Whatever happens, these reach the group.
+  void owe(ModelGroup& group, std::uint64_t from) const {
+    for (std::uint64_t offset = from; offset < items.size(); ++offset) {
+      if (wants(group, offset)) group.owed.insert(offset);
+    }
+  }
   [[nodiscard]] bool fits(std::uint64_t size) const {
     std::uint64_t held = 0;
     for (std::size_t i = 0; i < batches.size(); ++i) {
@@ -137,6 +144,9 @@ class StreamModel {
     for (ModelItem item : added) {
       item.batch = batches.size() - 1;
       items.push_back(item);
+    }
+    for (ModelGroup& group : groups) {
+      if (group.alive) owe(group, batches.back().range.begin);
     }
     settle();
   }
@@ -225,8 +235,8 @@ class StreamModel {
     const OffsetRange range = batches[number].range;
     return std::any_of(groups.begin(), groups.end(), [&](const ModelGroup& group) {
       const auto pending = group.pending.lower_bound(range.begin);
-      return group.alive && (group.next < range.end || (pending != group.pending.end() &&
-                                                        pending->first < range.end));
+      return group.alive && (group.next < range.end ||
+                             (pending != group.pending.end() && pending->first < range.end));
     });
   }
   [[nodiscard]] bool is_replayed(const ModelBatch& batch) const {

@@ -44,7 +44,9 @@ Time TopicVisit::next_time() const {
   Time next = std::min(topic_->lease_times.next(), topic_->forget_at);
   const Duration kept = topic_->options.replay.time;
   if (kept > Duration{} && topic_->replay_batch < topic_->end_batch()) {
-    next = std::min(next, after(topic_->batch(topic_->replay_batch).appended, kept));
+    const Time over = after(topic_->batch(topic_->replay_batch).appended, kept);
+    // Afterwards items or bytes keep it, and only an append changes that.
+    if (over > now_) next = std::min(next, over);
   }
   return next;
 }
@@ -105,8 +107,8 @@ void TopicVisit::unpin(Lease& lease) {
 }
 
 void TopicVisit::unpin(Lease& lease, OffsetRange done) {
-  auto pinned = std::lower_bound(lease.pinned.begin(), lease.pinned.end(),
-                                 topic_->batch_at(done.begin));
+  auto pinned =
+      std::lower_bound(lease.pinned.begin(), lease.pinned.end(), topic_->batch_at(done.begin));
   while (pinned != lease.pinned.end()) {
     StoredBatch& batch = topic_->batch(*pinned);
     if (batch.range.begin >= done.end) break;
