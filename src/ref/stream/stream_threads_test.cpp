@@ -30,7 +30,7 @@ class SharedClock final : public Clock {
 
 constexpr std::uint64_t kProducers = 2;
 constexpr std::uint64_t kConsumers = 2;  // of each group
-constexpr std::uint64_t kItems = 6'000;  // of each producer
+constexpr std::uint64_t kItems = 30'000;  // of each producer
 constexpr std::size_t kGroups = 2;
 
 std::uint64_t number_of(const Item& item) {
