@@ -273,8 +273,9 @@ void Runtime::on_peer_down(NodeId node, const Error& why) {
         node, {ErrorCode::node_lost, fmt::format("the link to it broke: {}", why.message)});
   }
   if (region_service_ != nullptr) {
-    region_service_->on_lost(node, {ErrorCode::node_lost, fmt::format("the link to {} broke: {}",
-                                                                      name_of(node), why.message)});
+    region_service_->grants().on_lost(
+        node, {ErrorCode::node_lost,
+               fmt::format("the link to {} broke: {}", name_of(node), why.message)});
   }
   lose_objects_of(node, why);
   if (why.code == ErrorCode::none) return;  // closed on purpose
@@ -288,7 +289,7 @@ void Runtime::on_unreachable(NodeId node, const Error& why) {
         node, {ErrorCode::unreachable, fmt::format("it cannot be reached: {}", why.message)});
   }
   if (region_service_ != nullptr) {
-    region_service_->on_lost(
+    region_service_->grants().on_lost(
         node,
         {ErrorCode::unreachable, fmt::format("cannot reach {}: {}", name_of(node), why.message)});
   }
@@ -309,8 +310,9 @@ void Runtime::on_other(NodeId from, const wire::Header& header, Bytes body) {
   if (header.kind == wire::Kind::status && status_queries_ != nullptr) {
     return status_queries_->on_answer(from, header, body);
   }
-  if (region_service_ != nullptr && region_service_->on_message(from, header, body)) return;
-  if (segments_ != nullptr && segments_->on_message(from, header, body)) return;
+  if (region_service_ != nullptr && region_service_->grants().on_message(from, header, body))
+    return;
+  if (segments_ != nullptr && segments_->grants().on_message(from, header, body)) return;
   if (header.kind != wire::Kind::table) return;
   if (const Status taken = directory_->gossip().on_table(from, body); !taken) {
     log_.warn("{} sent a table that makes no sense: {}", name_of(from), taken.error().message);

@@ -113,8 +113,9 @@ void Runtime::trim_objects() {
 
 void Runtime::lose_objects_of(NodeId node, const Error& why) {
   if (segments_ != nullptr) {
-    segments_->on_lost(node, {ErrorCode::node_lost,
-                              fmt::format("the link to {} broke: {}", name_of(node), why.message)});
+    segments_->grants().on_lost(
+        node, {ErrorCode::node_lost,
+               fmt::format("the link to {} broke: {}", name_of(node), why.message)});
   }
   segment_map_.forget_home(node);
   if (object_store_ != nullptr && why.code != ErrorCode::none) object_store_->lost(node);
@@ -123,10 +124,10 @@ void Runtime::lose_objects_of(NodeId node, const Error& why) {
 void Runtime::on_descriptors(NodeId from, const wire::Header& header, Bytes body,
                              std::span<fabric::Fd> descriptors) {
   if (region_service_ != nullptr &&
-      region_service_->on_descriptors(from, header, body, descriptors)) {
+      region_service_->grants().on_descriptors(from, header, body, descriptors)) {
     return;
   }
-  if (segments_ != nullptr) segments_->on_descriptors(from, header, body, descriptors);
+  if (segments_ != nullptr) segments_->grants().on_descriptors(from, header, body, descriptors);
 }
 
 }  // namespace godwit::node

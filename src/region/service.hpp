@@ -26,15 +26,8 @@ class RegionService {
   // resource_exhausted, protocol_violation.
   void map(const ShardKey& wanted, Duration at_most, Done done);
 
-  // What the engine hands up (call::Grants).
-  bool on_message(NodeId from, const wire::Header& header, Bytes body) {
-    return grants_.on_message(from, header, body);
-  }
-  bool on_descriptors(NodeId from, const wire::Header& header, Bytes body,
-                      std::span<fabric::Fd> descriptors) {
-    return grants_.on_descriptors(from, header, body, descriptors);
-  }
-  void on_lost(NodeId node, const Error& why) { grants_.on_lost(node, why); }
+  // Takes what the engine hands up.
+  [[nodiscard]] call::Grants& grants() noexcept { return grants_; }
 
  private:
   [[nodiscard]] Status grant(NodeId asker, const wire::Header& question);
