@@ -16,6 +16,7 @@
 
 #include "base/bytes.hpp"
 #include "base/ids.hpp"
+#include "godwit/detail/object_door.hpp"
 #include "godwit/error.hpp"
 #include "godwit/handle.hpp"
 #include "ref/access/question.hpp"
@@ -48,14 +49,6 @@ struct PutRequest {
   const Progress* progress = nullptr;  // the same
 
   [[nodiscard]] std::uint64_t size() const noexcept;
-};
-
-// A piece of an object, or several: `pieces` of `bytes` each, `step` apart.
-struct Selection {
-  std::uint64_t offset = 0;
-  std::uint64_t bytes = 0;
-  std::uint64_t step = 0;
-  std::uint64_t pieces = 1;
 };
 
 // A part of an object; UINT64_MAX: up to its end.
@@ -110,7 +103,7 @@ class ObjectAccess {
                                                           std::uint64_t newer_than,
                                                           std::chrono::nanoseconds at_most);
   // A copy of part of it.
-  [[nodiscard]] Result<Buffer> read(const Handle& handle, const Selection& selection);
+  [[nodiscard]] Result<Buffer> read(const Handle& handle, const detail::ObjectSelection& selection);
 
   // Gives the range to `take` from front to back, in pieces of at most kPieceBytes. What cannot be
   // mapped is never in memory as a whole: kPiecesUnderWay pieces are. Counts as one reader. An

@@ -147,8 +147,7 @@ Result<ObjectView> ObjectDoor::await(const Handle& handle, std::uint64_t newer_t
 
 Result<std::vector<std::byte>> ObjectDoor::read(const Handle& handle,
                                                 const ObjectSelection& selection) const {
-  GODWIT_TRY(const Buffer bytes, access_->read(handle, {selection.offset, selection.bytes,
-                                                        selection.step, selection.pieces}));
+  GODWIT_TRY(const Buffer bytes, access_->read(handle, selection));
   return std::vector<std::byte>(bytes.view().begin(), bytes.view().end());
 }
 

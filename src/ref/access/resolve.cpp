@@ -9,6 +9,7 @@
 #include "ref/access/access.hpp"
 #include "ref/access/holdings.hpp"
 #include "ref/access/mappings.hpp"
+#include "ref/home/pin_keeper.hpp"
 
 namespace godwit::ref {
 namespace {
@@ -44,17 +45,6 @@ struct Mapped {
   Mapped(SegmentMap::Mapped memory, ObjectAccess& access, NodeId home,
          const ObjectAnswer& found) noexcept
       : segment(std::move(memory)), pin(access, home, found) {}
-};
-
-struct OwnPin {
-  ObjectStore& store;
-  Holder holder;
-  std::uint64_t pin;
-  OwnPin(ObjectStore& own, Holder by, std::uint64_t number) noexcept
-      : store(own), holder(by), pin(number) {}
-  OwnPin(const OwnPin&) = delete;
-  OwnPin& operator=(const OwnPin&) = delete;
-  ~OwnPin() { store.release(holder, pin); }
 };
 
 Error in_context(const Handle& handle, const Error& error) {
@@ -98,7 +88,7 @@ ViewResult ObjectAccess::finish_resolve(const Handle& handle, detail::CallHandle
              found.version,
              {found.data, found.size},
              Path::pointer,
-             std::make_shared<const OwnPin>(*own_, self, found.pin)});
+             std::make_shared<const PinKeeper>(*own_, self, found.pin)});
   }
   Result<AnsweredItem> answered = finish_one(std::move(call));
   if (!answered && answered.error().code == ErrorCode::would_block) {
@@ -229,7 +219,7 @@ Status ObjectAccess::copy_out(const Handle& handle, const ByteRange& range, cons
     }
     return {};
   };
-  if (own_ != nullptr && home == host_.caller().engine().options().self) {
+  if (is_own(home)) {
     GODWIT_TRY(const auto view, resolve(handle));
     return give(*view);
   }
@@ -249,7 +239,7 @@ Status ObjectAccess::copy_out(const Handle& handle, const ByteRange& range, cons
   return give(*view);
 }
 
-Result<Buffer> ObjectAccess::read(const Handle& handle, const Selection& selection) {
+Result<Buffer> ObjectAccess::read(const Handle& handle, const detail::ObjectSelection& selection) {
   const ObjectItem item{.handle = handle,
                         .a = selection.offset,
                         .b = selection.bytes,

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -24,6 +25,16 @@ class ManualClock final : public Clock {
 
  private:
   Time now_{1'000'000};
+};
+
+// The same for several threads.
+class SharedClock final : public Clock {
+ public:
+  [[nodiscard]] Time now() const override { return {now_.load()}; }
+  void advance(Duration by) { now_ += by.count(); }
+
+ private:
+  std::atomic<std::int64_t> now_{1};
 };
 
 inline constexpr Arena::Wait kWait = Arena::Wait::yes;

@@ -17,15 +17,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class SharedClock final : public Clock {
- public:
-  [[nodiscard]] Time now() const override { return {now_.load()}; }
-  void advance(Duration by) { now_ += by.count(); }
-
- private:
-  std::atomic<std::int64_t> now_{1};
-};
-
 constexpr std::size_t kThreads = 4;
 constexpr std::size_t kShared = 24;
 // Shorter than the lease of a holder in all the steps of a run together.

@@ -19,15 +19,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class SharedClock final : public Clock {
- public:
-  [[nodiscard]] Time now() const override { return {now_.load()}; }
-  void advance(Duration by) { now_ += by.count(); }
-
- private:
-  std::atomic<std::int64_t> now_{1};
-};
-
 constexpr std::uint64_t kProducers = 2;
 constexpr std::uint64_t kConsumers = 2;   // of each group
 constexpr std::uint64_t kItems = 30'000;  // of each producer
