@@ -13,6 +13,8 @@ set(common_headers <algorithm> <array> <atomic> <chrono> <cstddef> <cstdint> <cs
   <functional> <map> <memory> <mutex> <optional> <span> <string> <string_view> <thread>
   <unordered_map> <utility> <vector> <fmt/format.h> <tl/expected.hpp>)
 
+set(precompiled_libraries fmt::fmt tl::expected)
+
 # precompile(NAME LIBRARY|PROGRAM HEADERS... LINK...): libraries and programs differ in how their code may be
 # placed, so each kind has its own.
 function(precompile name kind)
@@ -25,7 +27,7 @@ function(precompile name kind)
     file(CONFIGURE OUTPUT ${source} CONTENT "int main() { return 0; }\n")
     add_executable(precompiled_${name} ${source})
   endif()
-  target_link_libraries(precompiled_${name} PRIVATE godwit_options fmt::fmt tl::expected ${THIS_LINK})
+  target_link_libraries(precompiled_${name} PRIVATE godwit_options ${precompiled_libraries} ${THIS_LINK})
   target_compile_options(precompiled_${name} PRIVATE -fpch-preprocess)
   target_precompile_headers(precompiled_${name} PRIVATE ${common_headers} ${THIS_HEADERS})
 endfunction()
@@ -44,6 +46,8 @@ function(godwit_precompile target which)
   if(which STREQUAL "commands" AND NOT type STREQUAL "EXECUTABLE")
     set(which commands_library)
   endif()
+  # GCC refuses a header that was compiled with definitions the target lacks, and these libraries define some.
+  target_link_libraries(${target} PRIVATE ${precompiled_libraries})
   target_compile_options(${target} PRIVATE -fpch-preprocess)  # for ccache
   target_precompile_headers(${target} REUSE_FROM precompiled_${which})
 endfunction()
