@@ -5,24 +5,24 @@
 
 namespace godwit::ref::stream {
 
-Status StreamStore::produce(Holder producer, TopicId id, ProducerKind kind) {
+Status StreamStore::produce(Member producer, TopicId id, ProducerKind kind) {
   GODWIT_TRY(TopicPointer pointer, state_->get(id));
   TopicVisit visit(*state_, std::move(pointer));
   GODWIT_CHECK(visit.check_there());
   GODWIT_TRY(Share * share, visit.admit(producer));
   Topic& topic = visit.topic();
   if (topic.ended) return refuse_ended(topic);
-  for (const auto& [node, other] : topic.shares) {
+  for (const auto& [key, other] : topic.shares) {
     if (!other.produces || &other == share) continue;
     if (kind == ProducerKind::sole || *other.produces == ProducerKind::sole) {
-      return refuse_second_producer(topic, producer, other.holder);
+      return refuse_second_producer(topic, producer, other.member);
     }
   }
   share->produces = kind;
   return {};
 }
 
-Result<std::uint64_t> StreamStore::append(Holder producer, TopicId id, Batch& batch,
+Result<std::uint64_t> StreamStore::append(Member producer, TopicId id, Batch& batch,
                                           const AppendOptions& options) {
   GODWIT_TRY(TopicPointer pointer, state_->get(id));
   TopicVisit visit(*state_, std::move(pointer));

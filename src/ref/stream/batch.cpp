@@ -22,17 +22,16 @@ BatchView::Entry BatchView::entry(std::uint32_t index) const noexcept {
 }
 
 std::uint64_t BatchView::bytes_before(std::uint32_t index) const noexcept {
-  return index == 0 ? 0 : entry(index - 1).bytes_end;
+  return aligned(index == 0 ? size_of_index(items_) : entry(index - 1).metadata_end);
 }
 
 Item BatchView::item(std::uint32_t index) const noexcept {
-  const Bytes all = image_.subspan(size_of_index(items_));
   const Entry ends = entry(index);
-  const std::size_t end = std::min<std::size_t>(ends.bytes_end, all.size());
+  const std::size_t end = std::min<std::size_t>(ends.metadata_end, image_.size());
   const std::size_t begin = std::min<std::size_t>(bytes_before(index), end);
-  const std::size_t middle = std::clamp<std::size_t>(ends.metadata_end, begin, end);
-  return {.bytes = all.subspan(middle, end - middle),
-          .metadata = all.subspan(begin, middle - begin)};
+  const std::size_t middle = std::clamp<std::size_t>(ends.bytes_end, begin, end);
+  return {.bytes = image_.subspan(begin, middle - begin),
+          .metadata = image_.subspan(middle, end - middle)};
 }
 
 Result<std::uint32_t> check_batch(Bytes image) {
@@ -54,22 +53,23 @@ Result<std::uint32_t> check_batch(Bytes image) {
                 "damaged",
                 image.size(), items, kMaxBatchItems);
   }
-  const std::size_t bytes = image.size() - BatchView::size_of_index(items);
-  std::size_t end = 0;
+  std::size_t end = BatchView::size_of_index(items);
   for (std::uint32_t i = 0; i < items; ++i) {
     BatchView::Entry entry;
     std::memcpy(&entry, image.data() + BatchView::size_of_index(i), sizeof entry);
-    if (entry.metadata_end < end || entry.metadata_end - end > kMaxMetadataBytes ||
-        entry.bytes_end < entry.metadata_end || entry.bytes_end > bytes) {
+    const std::size_t begin = BatchView::aligned(end);
+    if (entry.bytes_end < begin || entry.metadata_end < entry.bytes_end ||
+        entry.metadata_end - entry.bytes_end > kMaxMetadataBytes ||
+        entry.metadata_end > image.size()) {
       return fail(ErrorCode::bad_format,
                   "item {} of a batch of {} ends at {} and {} of {} bytes, after {}: it is damaged",
-                  i, items, entry.metadata_end, entry.bytes_end, bytes, end);
+                  i, items, entry.bytes_end, entry.metadata_end, image.size(), end);
     }
-    end = entry.bytes_end;
+    end = entry.metadata_end;
   }
-  if (end != bytes) {
+  if (end != image.size()) {
     return fail(ErrorCode::bad_format,
-                "the items of a batch have {} of its {} bytes: it is damaged", end, bytes);
+                "the items of a batch have {} of its {} bytes: it is damaged", end, image.size());
   }
   return items;
 }
@@ -91,7 +91,7 @@ Result<std::size_t> packed_size(std::span<const Item> items) {
                   item.metadata.size(), kMaxMetadataBytes);
     }
     if (item.bytes.size() > kMaxBatchBytes) size = kMaxBatchBytes;
-    size += item.metadata.size() + item.bytes.size();
+    size = BatchView::aligned(size) + item.bytes.size() + item.metadata.size();
     if (size <= kMaxBatchBytes) continue;
     return fail(ErrorCode::too_large,
                 "a batch of {} items has more than {} bytes: send several, or references to what "
@@ -105,14 +105,17 @@ void pack(std::span<const Item> items, MutableBytes image) noexcept {
   const std::uint32_t head[2] = {static_cast<std::uint32_t>(items.size()), 0};
   std::byte* entries = image.data();
   copy_to(entries, std::as_bytes(std::span(head)));
-  std::byte* const begin = image.data() + BatchView::size_of_index(items.size());
-  std::byte* to = begin;
+  std::byte* to = image.data() + BatchView::size_of_index(items.size());
+  const auto place = [&] { return static_cast<std::size_t>(to - image.data()); };
   for (const Item& item : items) {
     BatchView::Entry entry;
-    copy_to(to, item.metadata);
-    entry.metadata_end = static_cast<std::uint32_t>(to - begin);
+    const std::size_t gap = BatchView::aligned(place()) - place();
+    std::memset(to, 0, gap);
+    to += gap;
     copy_to(to, item.bytes);
-    entry.bytes_end = static_cast<std::uint32_t>(to - begin);
+    entry.bytes_end = static_cast<std::uint32_t>(place());
+    copy_to(to, item.metadata);
+    entry.metadata_end = static_cast<std::uint32_t>(place());
     copy_to(entries, bytes_of_value(entry));
   }
 }

@@ -1,6 +1,7 @@
 // A batch of a stream's items in one block of memory, the same in the arena and on the wire:
-//   u32 count, u32 0, count x { u32 end of the metadata, u32 end of the bytes }, the items
-// Each item's metadata lies before its bytes, and the ends count from the first item's beginning.
+//   u32 count, u32 0, count x { u32 end of the bytes, u32 end of the metadata }, the items
+// Each item begins at a multiple of 16 bytes of the image: its bytes, so that they can be read
+// where they lie, and its metadata behind them. The ends count from the image's beginning.
 #pragma once
 
 #include <cstddef>
@@ -28,13 +29,18 @@ inline constexpr std::size_t kMaxBatchBytes = std::size_t{1} << 30;  // with the
 class BatchView {
  public:
   struct Entry {
-    std::uint32_t metadata_end;
     std::uint32_t bytes_end;
+    std::uint32_t metadata_end;
   };
   static constexpr std::size_t kHeaderBytes = 8;
+  static constexpr std::size_t kAlign = 16;
 
   [[nodiscard]] static constexpr std::size_t size_of_index(std::size_t items) noexcept {
     return kHeaderBytes + items * sizeof(Entry);
+  }
+
+  [[nodiscard]] static constexpr std::size_t aligned(std::size_t bytes) noexcept {
+    return (bytes + kAlign - 1) / kAlign * kAlign;
   }
 
   // `items` as they were counted when the batch was checked.
@@ -42,7 +48,7 @@ class BatchView {
 
   [[nodiscard]] std::uint32_t items() const noexcept { return items_; }
   [[nodiscard]] Item item(std::uint32_t index) const noexcept;
-  // Of the items before `index`, metadata and all.
+  // Of the image up to item `index`.
   [[nodiscard]] std::uint64_t bytes_before(std::uint32_t index) const noexcept;
 
  private:

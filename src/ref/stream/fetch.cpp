@@ -38,7 +38,7 @@ Result<Delivery> nothing(TopicVisit& visit, Group& group, const Share& share,
 
 }  // namespace
 
-Result<Delivery> StreamStore::fetch(Holder consumer, GroupKey key, const FetchOptions& options) {
+Result<Delivery> StreamStore::fetch(Member consumer, GroupKey key, const FetchOptions& options) {
   GODWIT_CHECK(check_options(options));
   GODWIT_TRY(const TopicPointer pointer, state_->get(key.topic));
   for (;;) {
@@ -74,7 +74,7 @@ Result<Delivery> StreamStore::fetch(Holder consumer, GroupKey key, const FetchOp
   }
 }
 
-Result<std::uint64_t> StreamStore::ack(Holder consumer, TopicId id, LeaseId number,
+Result<std::uint64_t> StreamStore::ack(Member consumer, TopicId id, LeaseId number,
                                        std::span<const OffsetRange> ranges) {
   GODWIT_TRY(TopicPointer pointer, state_->get(id));
   TopicVisit visit(*state_, std::move(pointer));
@@ -108,7 +108,7 @@ Result<std::uint64_t> StreamStore::ack(Holder consumer, TopicId id, LeaseId numb
   return acked;
 }
 
-Status StreamStore::give_back(Holder consumer, TopicId id, LeaseId number) {
+Status StreamStore::give_back(Member consumer, TopicId id, LeaseId number) {
   GODWIT_TRY(TopicPointer pointer, state_->get(id));
   TopicVisit visit(*state_, std::move(pointer));
   GODWIT_TRY(Lease * lease, visit.lease(consumer, number));
@@ -116,7 +116,7 @@ Status StreamStore::give_back(Holder consumer, TopicId id, LeaseId number) {
   return {};
 }
 
-Status StreamStore::extend(Holder consumer, TopicId id, LeaseId number, Duration by) {
+Status StreamStore::extend(Member consumer, TopicId id, LeaseId number, Duration by) {
   GODWIT_TRY(TopicPointer pointer, state_->get(id));
   TopicVisit visit(*state_, std::move(pointer));
   GODWIT_TRY(Lease * lease, visit.lease(consumer, number));
@@ -125,7 +125,7 @@ Status StreamStore::extend(Holder consumer, TopicId id, LeaseId number, Duration
   return {};
 }
 
-Status StreamStore::done_reading(Holder consumer, TopicId id, LeaseId number) {
+Status StreamStore::done_reading(Member consumer, TopicId id, LeaseId number) {
   GODWIT_TRY(TopicPointer pointer, state_->get(id));
   TopicVisit visit(*state_, std::move(pointer));
   GODWIT_TRY(Lease * lease, visit.lease(consumer, number));

@@ -132,7 +132,7 @@ void Gathering::sift(std::uint64_t number, OffsetRange part, Run& run) {
       if (deliveries_ == 1) ++group_.filtered;
       continue;
     }
-    const std::uint64_t bytes = item.bytes.size() + item.metadata.size();
+    const std::uint64_t bytes = BatchView::aligned(item.bytes.size() + item.metadata.size());
     const bool fits = bytes <= bytes_left_ || delivery_.slices.empty();
     if (items_left_ == 0 || !fits) {
       full_ = true;

@@ -63,7 +63,7 @@ Result<Group*> make_group(TopicVisit& visit, std::string_view name, const GroupO
 
 }  // namespace
 
-Result<GroupId> StreamStore::join(Holder consumer, TopicId id, std::string_view name,
+Result<GroupId> StreamStore::join(Member consumer, TopicId id, std::string_view name,
                                   const GroupOptions& options) {
   GODWIT_CHECK(check_name(name, "group"));
   GODWIT_CHECK(options.filter.check());
@@ -88,7 +88,7 @@ Result<GroupId> StreamStore::join(Holder consumer, TopicId id, std::string_view 
   return group->id;
 }
 
-Status StreamStore::quit(Holder consumer, GroupKey key) {
+Status StreamStore::quit(Member consumer, GroupKey key) {
   GODWIT_TRY(TopicPointer pointer, state_->get(key.topic));
   TopicVisit visit(*state_, std::move(pointer));
   GODWIT_TRY(Group * group, visit.group(key));
@@ -99,6 +99,13 @@ Status StreamStore::quit(Holder consumer, GroupKey key) {
   }
   visit.quit(*share, *group);
   return {};
+}
+
+void StreamStore::resign(Member member, TopicId id) {
+  TopicPointer pointer = state_->find(id);
+  if (pointer == nullptr) return;
+  TopicVisit visit(*state_, std::move(pointer));
+  visit.let_go(member);
 }
 
 Status StreamStore::remove_group(GroupKey key) {

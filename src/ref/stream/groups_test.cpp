@@ -32,7 +32,7 @@ TEST_F(GroupTest, ConsumersOfAGroupShareItsItemsAndGroupsDoNot) {
 
 TEST_F(GroupTest, ADeliveryGoesAcrossBatchesUpToItsLimits) {
   for (int i = 0; i < 4; ++i) append(id, {std::string(10, 'x'), std::string(10, 'y')});
-  const Delivery some = fetch(kBob, group, {.items = 100, .bytes = 59});
+  const Delivery some = fetch(kBob, group, {.items = 100, .bytes = 5 * 16 + 9});
   EXPECT_EQ(some.range, (OffsetRange{0, 5}));
   EXPECT_EQ(some.slices.size(), 3);
   EXPECT_EQ(fetch(kBob, group, {.items = 100, .bytes = 3}).range, (OffsetRange{5, 6}))

@@ -23,11 +23,11 @@ Refusal refuse_group(const Topic& topic, GroupId group) {
               topic.name, group.value);
 }
 
-Refusal refuse_lease(const Topic& topic, LeaseId lease, Holder holder) {
+Refusal refuse_lease(const Topic& topic, LeaseId lease, Member member) {
   return fail(ErrorCode::not_found,
               "holder {} has no lease {} of topic '{}': all of it was acked or given back, or the "
               "holder was silent for too long; fetch again",
-              to_hex(holder.node.value), lease.value, topic.name);
+              to_hex(member.process.node.value), lease.value, topic.name);
 }
 
 Refusal refuse_lapsed(const Topic& topic, LeaseId lease) {
@@ -55,28 +55,28 @@ Refusal refuse_ended(const Topic& topic) {
               topic.name, topic.end);
 }
 
-Refusal refuse_second_producer(const Topic& topic, Holder holder, Holder other) {
+Refusal refuse_second_producer(const Topic& topic, Member member, Member other) {
   return fail(
       ErrorCode::already_exists,
       "holder {} cannot produce for topic '{}' beside holder {}, since one of them wants to "
       "be the only one: use another topic, or let both be one of many",
-      to_hex(holder.node.value), topic.name, to_hex(other.node.value));
+      to_hex(member.process.node.value), topic.name, to_hex(other.process.node.value));
 }
 
-Refusal refuse_producer(const Topic& topic, Holder holder) {
+Refusal refuse_producer(const Topic& topic, Member member) {
   return fail(
       ErrorCode::permission,
       "holder {} is no producer of topic '{}': call produce() first, and again after it was "
       "silent for too long",
-      to_hex(holder.node.value), topic.name);
+      to_hex(member.process.node.value), topic.name);
 }
 
-Refusal refuse_consumer(const Topic& topic, const Group& group, Holder holder) {
+Refusal refuse_consumer(const Topic& topic, const Group& group, Member member) {
   return fail(
       ErrorCode::permission,
       "holder {} is no consumer in group '{}' of topic '{}': join it first, and again after "
       "it was silent for too long",
-      to_hex(holder.node.value), group.name, topic.name);
+      to_hex(member.process.node.value), group.name, topic.name);
 }
 
 Refusal refuse_full(const Topic& topic, std::uint64_t bytes) {
@@ -104,11 +104,11 @@ Refusal refuse_more(const Topic& topic, std::string_view what, std::size_t limit
               limit, what);
 }
 
-Error lost_producer(const Topic& topic, Holder holder) {
+Error lost_producer(const Topic& topic, Member member) {
   return fail(ErrorCode::node_lost,
               "topic '{}' ended after {} items: its only producer {} died or left without closing "
               "it; start it again with a new topic",
-              topic.name, topic.end, to_hex(holder.node.value))
+              topic.name, topic.end, to_hex(member.process.node.value))
       .value();
 }
 

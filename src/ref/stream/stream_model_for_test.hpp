@@ -168,7 +168,7 @@ class StreamModel {
     std::vector<std::uint64_t> taken;
     std::uint64_t bytes = 0;
     const auto fit = [&](std::uint64_t offset) {
-      const std::uint64_t size = items[offset].size();
+      const std::uint64_t size = BatchView::aligned(items[offset].size());
       if (taken.size() == limits.items || (!taken.empty() && bytes + size > limits.bytes)) {
         return false;
       }

@@ -8,8 +8,9 @@
 // An item is kept until every group that exists has acked it, or longer where the topic keeps items
 // for replay. The memory of a batch goes back as soon as nobody needs any item of it.
 //
-// Producers and consumers are Holders, as in ref/store.hpp: one life of a process, which ends when
-// it says so, when it was silent for Options::holder_lease, or with its node's next epoch.
+// Producers and consumers are Members of processes, and these are Holders as in ref/home/store.hpp:
+// one life of a process, which ends when it says so, when it was silent for Options::holder_lease,
+// or with its node's next epoch.
 //
 // Any thread; calls take the lock of a topic for a moment, and none waits for another process.
 #pragma once
@@ -41,6 +42,17 @@ using TopicId = Id<struct TopicTag>;
 using GroupId = Id<struct GroupTag>;
 // Of one topic.
 using LeaseId = Id<struct LeaseTag>;
+
+// A producer or a consumer: a process may be several.
+struct Member {
+  Holder process;
+  std::uint64_t number = 0;  // of the process's own choice
+
+  // NOLINTNEXTLINE(google-explicit-constructor): a process that is one needs no number.
+  constexpr Member(Holder holder, std::uint64_t which = 0) noexcept
+      : process(holder), number(which) {}
+  friend bool operator==(const Member&, const Member&) = default;
+};
 
 struct GroupKey {
   TopicId topic;
@@ -94,7 +106,8 @@ struct FetchOptions {
   static constexpr Duration kLease = std::chrono::seconds(30);
 
   std::uint32_t items = 1000;
-  std::uint64_t bytes = std::uint64_t{1} << 20;  // one item is delivered, however large it is
+  // As they lie in batches. One item is delivered, however large it is.
+  std::uint64_t bytes = std::uint64_t{1} << 20;
   Duration lease = kLease;
   std::uint64_t waiter = 0;  // called when there is something, if there is nothing; 0: nobody
 };
@@ -197,13 +210,13 @@ class StreamStore {
   // --- Producers ---
   // Before it appends. Errors: already_exists (a sole producer beside another), what the topic
   // ended with or shutting_down (it was closed), node_lost and overload (the holder).
-  [[nodiscard]] Status produce(Holder producer, TopicId topic, ProducerKind kind);
+  [[nodiscard]] Status produce(Member producer, TopicId topic, ProducerKind kind);
   // The offset of its first item. The batch is the topic's from here on, unless that fails or it
   // was a repetition: then the offset is that of the producer's last append. Errors:
   // would_block (the topic is full: try again when the waiter is called), too_large (for this
   // topic), permission (no producer of this topic), shutting_down or what the topic ended with,
   // overload and already_exists (the waiter).
-  [[nodiscard]] Result<std::uint64_t> append(Holder producer, TopicId topic, Batch& batch,
+  [[nodiscard]] Result<std::uint64_t> append(Member producer, TopicId topic, Batch& batch,
                                              const AppendOptions& options);
 
   // --- Consumers. Errors of all: permission (no consumer of that group). ---
@@ -211,10 +224,13 @@ class StreamStore {
   // its start counts. Errors: not_found (topic, or an offset that is not kept), invalid_argument
   // (name; a filter other than the group's; an offset beyond the end), overload (kMaxGroups),
   // node_lost and overload (the holder).
-  [[nodiscard]] Result<GroupId> join(Holder consumer, TopicId topic, std::string_view group,
+  [[nodiscard]] Result<GroupId> join(Member consumer, TopicId topic, std::string_view group,
                                      const GroupOptions& options);
   // What it has not acked is delivered again, to others.
-  [[nodiscard]] Status quit(Holder consumer, GroupKey group);
+  [[nodiscard]] Status quit(Member consumer, GroupKey group);
+  // All that the member is in this topic: what it has leased goes back, and if it is a sole producer
+  // of a topic that is not closed, that is an error, as if its process had ended.
+  void resign(Member member, TopicId topic);
   // Ends the group, for all its consumers.
   [[nodiscard]] Status remove_group(GroupKey group);
 
@@ -224,19 +240,19 @@ class StreamStore {
   // acked but what the asker itself has. Errors: would_block (nothing there: try again when the
   // waiter is called), what the topic ended with, overload (too much is leased; the waiter),
   // already_exists (the waiter).
-  [[nodiscard]] Result<Delivery> fetch(Holder consumer, GroupKey group,
+  [[nodiscard]] Result<Delivery> fetch(Member consumer, GroupKey group,
                                        const FetchOptions& options);
   // The items of these ranges are done. Late is better than never: what is still nobody else's
   // counts. No ranges: all of the lease. How many offsets it took off, with those the group does
   // not want. Errors: not_found (no such lease of this holder, or it has ended).
-  [[nodiscard]] Result<std::uint64_t> ack(Holder consumer, TopicId topic, LeaseId lease,
+  [[nodiscard]] Result<std::uint64_t> ack(Member consumer, TopicId topic, LeaseId lease,
                                           std::span<const OffsetRange> ranges);
   // Delivered again to somebody at once. Errors: not_found.
-  [[nodiscard]] Status give_back(Holder consumer, TopicId topic, LeaseId lease);
+  [[nodiscard]] Status give_back(Member consumer, TopicId topic, LeaseId lease);
   // The lease ends so much later than now, or sooner. Errors: not_found (also if it has lapsed).
-  [[nodiscard]] Status extend(Holder consumer, TopicId topic, LeaseId lease, Duration by);
+  [[nodiscard]] Status extend(Member consumer, TopicId topic, LeaseId lease, Duration by);
   // The bytes have been copied: the memory may go although the lease goes on. Errors: not_found.
-  [[nodiscard]] Status done_reading(Holder consumer, TopicId topic, LeaseId lease);
+  [[nodiscard]] Status done_reading(Member consumer, TopicId topic, LeaseId lease);
   // The group goes on from there, for all its consumers; what they have leased is theirs no more.
   // Errors: not_found (not kept any more), invalid_argument (beyond the end).
   [[nodiscard]] Status seek(GroupKey group, Position to);

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/list.hpp"
@@ -60,9 +60,11 @@ struct Group {
   std::uint64_t delivered = 0, redelivered = 0, filtered = 0;
 };
 
-// What one holder has of one topic.
+// What one member has of one topic.
 struct Share {
-  Holder holder;
+  explicit Share(const Member& of) noexcept : member(of) {}
+
+  Member member;
   std::uint64_t life = 0;  // see Holders
   std::optional<ProducerKind> produces;
   std::uint64_t sequence = 0;  // of its last append
@@ -70,6 +72,12 @@ struct Share {
   std::vector<GroupId> groups;
   IntrusiveList<Lease, OfHolder> leases;
 };
+
+// Of any life of its process.
+using MemberKey = std::pair<std::uint64_t, std::uint64_t>;
+[[nodiscard]] inline MemberKey key_of(const Member& member) noexcept {
+  return {member.process.node.value, member.number};
+}
 
 struct Topic : TimeHook {
   std::mutex mutex;
@@ -96,7 +104,7 @@ struct Topic : TimeHook {
 
   std::uint32_t groups_made = 0;
   std::map<std::uint64_t, Group> groups;
-  std::unordered_map<NodeId, Share> shares;
+  std::map<MemberKey, Share> shares;
   Numbered<Lease> leases;
   TimeHeap<Lease> lease_times;
 

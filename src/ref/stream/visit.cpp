@@ -56,24 +56,23 @@ Status TopicVisit::check_there() const {
   return {};
 }
 
-Result<Share*> TopicVisit::admit(Holder holder) {
-  const auto place = topic_->shares.find(holder.node);
-  if (place != topic_->shares.end() && place->second.holder == holder) return &place->second;
-  GODWIT_TRY(const Holders::Admission admission, state_.holders.admit(holder));
+Result<Share*> TopicVisit::admit(Member member) {
+  const auto place = topic_->shares.find(key_of(member));
+  if (place != topic_->shares.end() && place->second.member == member) return &place->second;
+  GODWIT_TRY(const Holders::Admission admission, state_.holders.admit(member.process));
   if (admission.ended) superseded_ = admission.ended;
   if (place != topic_->shares.end()) {
     let_go(place->second);
     topic_->shares.erase(place);
   }
-  Share& share = topic_->shares[holder.node];
-  share.holder = holder;
-  share.life = admission.life;
-  return &share;
+  const auto [added, is_new] = topic_->shares.try_emplace(key_of(member), member);
+  added->second.life = admission.life;
+  return &added->second;
 }
 
-Share* TopicVisit::share_of(Holder holder) noexcept {
-  const auto place = topic_->shares.find(holder.node);
-  return place != topic_->shares.end() && place->second.holder == holder ? &place->second : nullptr;
+Share* TopicVisit::share_of(Member member) noexcept {
+  const auto place = topic_->shares.find(key_of(member));
+  return place != topic_->shares.end() && place->second.member == member ? &place->second : nullptr;
 }
 
 Result<Group*> TopicVisit::group(GroupKey key) {
@@ -83,10 +82,10 @@ Result<Group*> TopicVisit::group(GroupKey key) {
   return group;
 }
 
-Result<Lease*> TopicVisit::lease(Holder holder, LeaseId number) {
+Result<Lease*> TopicVisit::lease(Member member, LeaseId number) {
   Lease* lease = topic_->leases.find(number.value);
-  if (lease == nullptr || lease->share->holder != holder) {
-    return refuse_lease(*topic_, number, holder);
+  if (lease == nullptr || lease->share->member != member) {
+    return refuse_lease(*topic_, number, member);
   }
   return lease;
 }
@@ -155,7 +154,7 @@ void TopicVisit::detach(Group& group) {
 void TopicVisit::remove_group(Group& group) {
   detach(group);
   tell_items(group);
-  for (auto& [node, share] : topic_->shares) std::erase(share.groups, group.id);
+  for (auto& [key, share] : topic_->shares) std::erase(share.groups, group.id);
   topic_->groups.erase(group.id.value);
 }
 
@@ -190,16 +189,28 @@ void TopicVisit::remove_topic() {
 }
 
 void TopicVisit::let_go(const Holders::Life& life) {
-  const auto place = topic_->shares.find(life.node);
-  if (place == topic_->shares.end() || place->second.life > life.number) return;
-  let_go(place->second);
-  topic_->shares.erase(place);
+  auto place = topic_->shares.lower_bound({life.node.value, 0});
+  while (place != topic_->shares.end() && place->first.first == life.node.value) {
+    if (place->second.life > life.number) {
+      ++place;
+      continue;
+    }
+    let_go(place->second);
+    place = topic_->shares.erase(place);
+  }
+}
+
+void TopicVisit::let_go(Member member) {
+  Share* share = share_of(member);
+  if (share == nullptr) return;
+  let_go(*share);
+  topic_->shares.erase(key_of(member));
 }
 
 void TopicVisit::let_go(Share& share) {
   while (!share.leases.empty()) end(share.leases.front());
   while (!share.groups.empty()) quit(share, *topic_->group_of(share.groups.back()));
-  if (share.produces == ProducerKind::sole) end_topic(lost_producer(*topic_, share.holder));
+  if (share.produces == ProducerKind::sole) end_topic(lost_producer(*topic_, share.member));
   share.produces.reset();
 }
 

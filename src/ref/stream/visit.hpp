@@ -28,13 +28,13 @@ class TopicVisit {
   // Errors: not_found (it was removed).
   [[nodiscard]] Status check_there() const;
   // Errors: what Holders::admit() says.
-  [[nodiscard]] Result<Share*> admit(Holder holder);
+  [[nodiscard]] Result<Share*> admit(Member member);
   // Null: it has nothing of this topic.
-  [[nodiscard]] Share* share_of(Holder holder) noexcept;
+  [[nodiscard]] Share* share_of(Member member) noexcept;
   // Errors: not_found (topic, group).
   [[nodiscard]] Result<Group*> group(GroupKey key);
   // Errors: not_found.
-  [[nodiscard]] Result<Lease*> lease(Holder holder, LeaseId lease);
+  [[nodiscard]] Result<Lease*> lease(Member member, LeaseId lease);
 
   // --- Who needs what. Memory that nobody needs is freed after the visit. ---
   enum class Need : std::uint8_t { more, less };
@@ -63,6 +63,7 @@ class TopicVisit {
   void end_topic(std::optional<Error> why);
   void remove_topic();
   void let_go(const Holders::Life& life);
+  void let_go(Member member);
 
   // --- Waiting ---
   // Errors: overload, already_exists.
