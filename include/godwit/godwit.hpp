@@ -19,5 +19,6 @@
 #include "godwit/promise.hpp"
 #include "godwit/ref.hpp"
 #include "godwit/region.hpp"
+#include "godwit/stream.hpp"
 #include "godwit/struct.hpp"
 #include "godwit/types.hpp"

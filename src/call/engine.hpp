@@ -135,6 +135,9 @@ class Engine final : public code::StoreEvents, private CodeSearchHost {
   // link that carries descriptors), and those of Transport::send_descriptors.
   [[nodiscard]] Status send_descriptors(NodeId to, const wire::Header& header, Bytes body,
                                         std::span<const int> descriptors);
+  [[nodiscard]] bool carries_descriptors_to(NodeId to) const {
+    return link_for_descriptors(to) != nullptr;
+  }
   // Makes sure there is, or will be, a link.
   void connect(NodeId node);
   // Sends a bundle before it is asked for.

@@ -181,6 +181,8 @@ void Runtime::stop() {
   engine_.reset();
   object_access_.reset();  // calls that were left had views of its
   object_service_.reset();
+  stream_service_.reset();
+  stream_store_.reset();
   object_store_.reset();
   regions_.reset();
   shards_.reset();

@@ -27,6 +27,7 @@
 #include "ref/access/segments.hpp"
 #include "ref/home/service.hpp"
 #include "ref/home/store.hpp"
+#include "ref/stream/service.hpp"
 #include "region/service.hpp"
 #include "region/store.hpp"
 #include "region/table.hpp"
@@ -125,6 +126,7 @@ class Runtime final : private call::Dialer, private call::EngineObserver, privat
   void hear(const fleet::NameEntry& name);
   // runtime_objects.cpp
   void make_objects();
+  void make_topics();
   void objects_used();
   void sweep_objects();
   void sweep_objects_at(Time when);
@@ -175,6 +177,8 @@ class Runtime final : private call::Dialer, private call::EngineObserver, privat
   OverrunLog overruns_;
   std::unique_ptr<region::RegionService> region_service_;
   std::unique_ptr<ref::ObjectStore> object_store_;
+  std::unique_ptr<ref::stream::StreamStore> stream_store_;
+  std::unique_ptr<ref::stream::StreamService> stream_service_;
   std::unique_ptr<ref::ObjectService> object_service_;
   ref::SegmentMap segment_map_{{}};
   std::unique_ptr<ref::SegmentExchange> segments_;

@@ -2,6 +2,7 @@
 // that come and go.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/fail.hpp"
@@ -72,6 +73,7 @@ void Runtime::make_objects() {
     objects_used();  // leases run on
     object_service_ = std::make_unique<ref::ObjectService>(
         *object_store_, ref::Holder{options_.id, options_.epoch}, [this] { objects_used(); });
+    make_topics();
     engine_->set_objects(object_service_.get());
   }
   segments_ = std::make_unique<ref::SegmentExchange>(
@@ -81,6 +83,20 @@ void Runtime::make_objects() {
   object_access_ = std::make_unique<ref::ObjectAccess>(*access_host_, object_store_.get());
   if (object_service_ != nullptr) object_service_->reach_others_by(*object_access_);
   caller_->set_objects(object_access_.get());
+}
+
+// Beside the objects, in the same memory.
+void Runtime::make_topics() {
+  ref::stream::StreamStore::Options options{.home = options_.id};
+  options.is_linked = [this](NodeId node) {
+    return node == options_.id || engine_->is_linked(node);
+  };
+  options.on_ready = [this](std::uint64_t waiter) { engine_->run_again(waiter); };
+  stream_store_ = std::make_unique<ref::stream::StreamStore>(*reactor_, object_store_->arena(),
+                                                             std::move(options));
+  stream_service_ = std::make_unique<ref::stream::StreamService>(*stream_store_, *object_store_,
+                                                                 [this] { objects_used(); });
+  object_service_->answer_streams_by(*stream_service_);
 }
 
 // Any thread. What was put or shortened ends within this of its time.
@@ -99,7 +115,8 @@ void Runtime::sweep_objects() {
   if (object_store_ == nullptr) return;
   objects_used_.store(false);
   trim_objects();
-  if (const Time next = object_store_->sweep(); next.ns != INT64_MAX) sweep_objects_at(next);
+  const Time next = std::min(object_store_->sweep(), stream_store_->sweep());
+  if (next.ns != INT64_MAX) sweep_objects_at(next);
 }
 
 // What freed objects leave beyond what is worth keeping goes back to the system, which takes long.
@@ -118,7 +135,9 @@ void Runtime::lose_objects_of(NodeId node, const Error& why) {
                fmt::format("the link to {} broke: {}", name_of(node), why.message)});
   }
   segment_map_.forget_home(node);
-  if (object_store_ != nullptr && why.code != ErrorCode::none) object_store_->lost(node);
+  if (object_store_ == nullptr || why.code == ErrorCode::none) return;
+  object_store_->lost(node);
+  stream_store_->lost(node);
 }
 
 void Runtime::on_descriptors(NodeId from, const wire::Header& header, Bytes body,

@@ -43,6 +43,18 @@ void ObjectAccess::release(NodeId home, std::uint64_t pin, std::uint64_t bytes) 
   holdings_->release(home, pin, bytes);
 }
 
+Result<SegmentMap::Mapped> ObjectAccess::segment(NodeId home, std::uint64_t number) {
+  return mappings_->get({home, number, fabric::Access::read});
+}
+
+// Asks for a segment that no home has: one that could share it says that there is none.
+Result<bool> ObjectAccess::can_map(NodeId home) {
+  const auto nothing = segment(home, 0);
+  if (!nothing && nothing.error().code == ErrorCode::not_found) return true;
+  if (!nothing) return tl::unexpected(nothing.error());
+  return false;
+}
+
 Result<AnsweredItem> ObjectAccess::tell(ObjectOp op, const ObjectItem& item,
                                         std::span<const Bytes> tail) {
   return ask_one(asking(), NodeId{item.handle.home}, op, item, tail);

@@ -120,6 +120,15 @@ class ObjectAccess {
   [[nodiscard]] Result<std::vector<wire::ObjectFacts>> list(NodeId home, std::uint64_t at_most);
   [[nodiscard]] Asking asking();
 
+  // --- For what else lives in a home's memory ---
+  // Whether this process can map that home's memory. Errors: node_lost, unreachable.
+  [[nodiscard]] Result<bool> can_map(NodeId home);
+  // Null: it cannot.
+  [[nodiscard]] Result<SegmentMap::Mapped> segment(NodeId home, std::uint64_t number);
+  // Room at the home with those bytes in it: its ticket, for somebody who uses it or abandons it.
+  [[nodiscard]] Result<std::uint64_t> write_room(NodeId home, std::span<const Bytes> parts);
+  void abandon_room(NodeId home, std::uint64_t ticket);
+
   // This process has something at that home, or no longer: owned objects, borrows, promises.
   void hold(NodeId home);
   void let_go(NodeId home);

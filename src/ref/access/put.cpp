@@ -80,14 +80,21 @@ struct ObjectAccess::Room {
       : access(other.access), home(other.home), ticket(std::exchange(other.ticket, 0)) {}
   Room& operator=(Room&&) = delete;
   ~Room() {
-    if (ticket == 0) return;
-    ObjectItem item;
-    item.a = ticket;
-    start(access->asking(), {.home = home, .op = ObjectOp::abandon, .items = {&item, 1}},
-          Ask::at_once)
-        .detach();
+    if (ticket != 0) access->abandon_room(home, ticket);
   }
 };
+
+void ObjectAccess::abandon_room(NodeId home, std::uint64_t ticket) {
+  ObjectItem item;
+  item.a = ticket;
+  start(asking(), {.home = home, .op = ObjectOp::abandon, .items = {&item, 1}}, Ask::at_once)
+      .detach();
+}
+
+Result<std::uint64_t> ObjectAccess::write_room(NodeId home, std::span<const Bytes> parts) {
+  GODWIT_TRY(Room room, write_parts(home, parts));
+  return std::exchange(room.ticket, 0);
+}
 
 Result<ObjectAccess::Room> ObjectAccess::write_parts(NodeId home, std::span<const Bytes> parts,
                                                      const Progress* progress) {

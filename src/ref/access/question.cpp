@@ -15,29 +15,39 @@ namespace godwit::ref {
 using detail::CallHandle;
 
 CallHandle start(const Asking& asking, const Question& question, Ask how) {
-  CallHandle call = CallHandle::prepare(asking.caller);
-  if (!call) return call;
-  const std::size_t items = question.items.size_bytes();
-  std::size_t head = sizeof(Descriptor) + sizeof(wire::ObjectRequest) + items;
-  std::span<std::byte> room = head <= CallHandle::kSmallBytes ? call.small() : call.large(head);
-  if (room.size() < head) return {};
-  std::size_t tail = 0;
-  for (const Bytes part : question.tail) tail += part.size();
-  const Descriptor where{.offset = kBlobAlign, .count = head - sizeof(Descriptor) + tail};
   const wire::ObjectRequest request{.op = question.op,
                                     .count = static_cast<std::uint32_t>(question.items.size()),
                                     .argument = question.argument,
                                     .epoch = asking.epoch.value};
+  return send(asking,
+              {.home = question.home,
+               .head = bytes_of_value(request),
+               .items = std::as_bytes(question.items),
+               .tail = question.tail,
+               .time_left = question.time_left},
+              how);
+}
+
+CallHandle send(const Asking& asking, const Message& message, Ask how) {
+  CallHandle call = CallHandle::prepare(asking.caller);
+  if (!call) return call;
+  std::size_t head = sizeof(Descriptor) + message.head.size() + message.items.size();
+  std::span<std::byte> room = head <= CallHandle::kSmallBytes ? call.small() : call.large(head);
+  if (room.size() < head) return {};
+  std::size_t tail = 0;
+  for (const Bytes part : message.tail) tail += part.size();
+  const Descriptor where{.offset = kBlobAlign, .count = head - sizeof(Descriptor) + tail};
   std::memcpy(room.data(), &where, sizeof where);
-  std::memcpy(room.data() + sizeof where, &request, sizeof request);
-  if (items > 0) {
-    std::memcpy(room.data() + sizeof where + sizeof request, question.items.data(), items);
+  std::memcpy(room.data() + sizeof where, message.head.data(), message.head.size());
+  if (!message.items.empty()) {
+    std::memcpy(room.data() + sizeof where + message.head.size(), message.items.data(),
+                message.items.size());
   }
-  const auto time_left = question.time_left.count() != 0 ? question.time_left
-                                                         : asking.caller.options().default_deadline;
+  const auto time_left =
+      message.time_left.count() != 0 ? message.time_left : asking.caller.options().default_deadline;
   call::FunctionRef& target = function(how, asking.caller);
   if (tail > 0 && head + tail <= CallHandle::kSmallBytes) {  // copied, so that nothing is lent
-    for (const Bytes part : question.tail) {
+    for (const Bytes part : message.tail) {
       if (part.empty()) continue;
       std::memcpy(room.data() + head, part.data(), part.size());
       head += part.size();
@@ -45,17 +55,17 @@ CallHandle start(const Asking& asking, const Question& question, Ask how) {
     tail = 0;
   }
   if (tail == 0 && head <= CallHandle::kSmallBytes) {
-    call.start(question.home.value, target, head, time_left);
-  } else if (question.tail.size() <= 1) {
+    call.start(message.home.value, target, head, time_left);
+  } else if (message.tail.size() <= 1) {
     const std::array<detail::Blob, 2> parts{room.first(head),
-                                            tail == 0 ? Bytes{} : question.tail.front()};
-    call.start(question.home.value, target, std::span(parts).first(tail == 0 ? 1 : 2), time_left);
+                                            tail == 0 ? Bytes{} : message.tail.front()};
+    call.start(message.home.value, target, std::span(parts).first(tail == 0 ? 1 : 2), time_left);
   } else {
     std::vector<detail::Blob> parts{room.first(head)};
-    for (const Bytes part : question.tail) {
+    for (const Bytes part : message.tail) {
       if (!part.empty()) parts.push_back(part);
     }
-    call.start(question.home.value, target, parts, time_left);
+    call.start(message.home.value, target, parts, time_left);
   }
   return call;
 }

@@ -32,6 +32,16 @@ struct Question {
   std::chrono::nanoseconds time_left{};  // 0: the caller's default
 };
 
+// Any request that these functions take: a head, of which the first part is fixed, and a tail.
+struct Message {
+  NodeId home;
+  Bytes head;  // copied, and so is what follows it
+  Bytes items{};
+  std::span<const Bytes> tail{};  // lent until the call has ended
+  std::chrono::nanoseconds time_left{};
+};
+[[nodiscard]] detail::CallHandle send(const Asking& asking, const Message& message, Ask how);
+
 // Sends it. The items are copied.
 [[nodiscard]] detail::CallHandle start(const Asking& asking, const Question& question, Ask how);
 // The answer's bytes, of a call that has ended; they lie in the call. Errors: what the home said,

@@ -46,18 +46,17 @@ Status SegmentExchange::grant(NodeId asker, const wire::Header& question) {
   if (arena_ == nullptr) {
     return fail(ErrorCode::unsupported, "this process is the home of no objects");
   }
+  // Also said of segments that there are not: whoever asks for one learns what can be had.
+  if (!engine_.carries_descriptors_to(asker)) {
+    return fail(ErrorCode::unsupported, "objects are mapped over shm links only");
+  }
   const auto access = question.aux == kToWrite ? fabric::Access::write : fabric::Access::read;
   GODWIT_TRY(const Arena::Shared shared, arena_->share(question.subject, access));
   const wire::SegmentGrant grant{.segment = question.subject, .size = shared.size};
   const std::array<int, 1> descriptors{shared.memory.get()};
-  const Status sent =
-      engine_.send_descriptors(asker, wire::Header{.kind = wire::Kind::segment, .id = question.id},
-                               bytes_of_value(grant), descriptors);
-  if (!sent && sent.error().code == ErrorCode::unreachable) {
-    return fail(ErrorCode::unsupported, "objects are mapped over shm links only: {}",
-                sent.error().message);
-  }
-  return sent;
+  return engine_.send_descriptors(asker,
+                                  wire::Header{.kind = wire::Kind::segment, .id = question.id},
+                                  bytes_of_value(grant), descriptors);
 }
 
 }  // namespace godwit::ref

@@ -36,7 +36,7 @@ void Answers::fail(const Error& error) {
 }
 
 void Answers::lend(Bytes bytes, std::shared_ptr<const void> keeps) {
-  fixed_.back().tail_bytes = bytes.size();
+  fixed_.back().tail_bytes += bytes.size();
   lent_ = bytes;
   lender_ = std::move(keeps);
 }

@@ -30,7 +30,8 @@ class Answers {
   [[nodiscard]] std::size_t tail_bytes() const noexcept { return tail_.size(); }
   // Takes the last item's tail back.
   void fail(const Error& error);
-  // The tail of the only item, in memory of somebody else's.
+  // The rest of the only item's tail, in memory of somebody else's. What was appended before is a
+  // multiple of 16 bytes long.
   void lend(Bytes bytes, std::shared_ptr<const void> keeps);
 
   // Errors: too_large, out_of_memory.

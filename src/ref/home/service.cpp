@@ -9,6 +9,7 @@
 #include "call/context.hpp"
 #include "ref/home/answers.hpp"
 #include "ref/home/pin_keeper.hpp"
+#include "wire/stream.hpp"
 
 namespace godwit::ref {
 namespace {
@@ -74,6 +75,9 @@ struct ObjectService::Request {
 };
 
 Result<bool> ObjectService::answer(const Asker& asker, Bytes bytes, call::ReplyBuffer& reply) {
+  if (wire::is_stream_request(bytes) && streams_ != nullptr) {
+    return streams_->answer(asker, bytes, reply);
+  }
   GODWIT_TRY(const wire::ObjectRequestView view, wire::parse_object_request(bytes));
   const Request request{view.head,
                         asker,
@@ -83,8 +87,14 @@ Result<bool> ObjectService::answer(const Asker& asker, Bytes bytes, call::ReplyB
   answers.clear();
   switch (view.head.op) {
     case ObjectOp::release: release_all(request, view.tail); break;
-    case ObjectOp::renew: store_.renew(request.holder); break;
-    case ObjectOp::leave: store_.leave(request.holder); break;
+    case ObjectOp::renew:
+      store_.renew(request.holder);
+      if (streams_ != nullptr) streams_->renew(request.holder);
+      break;
+    case ObjectOp::leave:
+      store_.leave(request.holder);
+      if (streams_ != nullptr) streams_->leave(request.holder);
+      break;
     case ObjectOp::list: list(request, answers); break;
     case ObjectOp::wait: {
       GODWIT_TRY(const bool ready, wait(request, view.items, answers));
@@ -99,6 +109,12 @@ Result<bool> ObjectService::answer(const Asker& asker, Bytes bytes, call::ReplyB
   on_use_();
   GODWIT_CHECK(answers.write_to(reply));
   return true;
+}
+
+// Only one of them knows it.
+void ObjectService::stop_waiting(std::uint64_t waiter) {
+  store_.stop_waiting(waiter);
+  if (streams_ != nullptr) streams_->stop_waiting(waiter);
 }
 
 void ObjectService::release_all(const Request& request, Bytes pins) {

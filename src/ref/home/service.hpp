@@ -20,6 +20,18 @@ namespace godwit::ref {
 class Answers;
 class ObjectAccess;
 
+// What is asked about topics, which live beside the objects (ref/stream). Any thread.
+class StreamAnswers {
+ public:
+  virtual ~StreamAnswers() = default;
+  // As call::Objects::answer(), for a wire::StreamRequest.
+  [[nodiscard]] virtual Result<bool> answer(const call::Objects::Asker& asker, Bytes request,
+                                            call::ReplyBuffer& reply) = 0;
+  virtual void stop_waiting(std::uint64_t waiter) = 0;
+  virtual void renew(Holder holder) = 0;
+  virtual void leave(Holder holder) = 0;
+};
+
 // Any thread. The store outlives it.
 class ObjectService final : public call::Objects {
  public:
@@ -38,11 +50,13 @@ class ObjectService final : public call::Objects {
 
   // How objects of other homes are reached. Before anything runs.
   void reach_others_by(ObjectAccess& access) { access_ = &access; }
+  // Who answers about topics; outlives it. Before anything runs.
+  void answer_streams_by(StreamAnswers& streams) { streams_ = &streams; }
   // From here on find() refuses; returns when nobody is inside. What those wait for has been ended.
   void close();
 
   Result<bool> answer(const Asker& asker, Bytes request, call::ReplyBuffer& reply) override;
-  void stop_waiting(std::uint64_t waiter) override { store_.stop_waiting(waiter); }
+  void stop_waiting(std::uint64_t waiter) override;
   Result<std::optional<Found>> find_at_once(const Handle& handle) override;
   Result<Found> find(const Handle& handle, Duration at_most) override;
   Result<Handle> put(const ObjectToPut& object) override;
@@ -74,6 +88,7 @@ class ObjectService final : public call::Objects {
   ObjectStore& store_;
   const Holder self_;
   ObjectAccess* access_ = nullptr;
+  StreamAnswers* streams_ = nullptr;
   std::mutex mutex_;
   std::condition_variable left_;
   std::size_t inside_ = 0;  // threads in find()

@@ -168,6 +168,13 @@ Result<Handle> ObjectStore::commit(Holder holder, std::uint64_t ticket, const Ne
   return handle;
 }
 
+Result<bool> ObjectStore::use_room(Holder holder, std::uint64_t ticket, const UseRoom& use) {
+  GODWIT_TRY(Claim claim, Claim::create(state_->reservations, state_->arena, holder, ticket));
+  GODWIT_TRY(const bool kept, use(claim.extent(), claim.size()));
+  if (kept) claim.done();
+  return kept;
+}
+
 void ObjectStore::abandon(Holder holder, std::uint64_t ticket) {
   if (const Extent extent = state_->reservations.abandon(holder, ticket)) {
     state_->arena.free(extent, Arena::Wait::no);

@@ -170,6 +170,11 @@ class ObjectStore {
   [[nodiscard]] Result<Handle> commit(Holder holder, std::uint64_t ticket, const NewObject& object,
                                       Arena::Wait wait = Arena::Wait::yes);
   void abandon(Holder holder, std::uint64_t ticket);
+  // Gives the memory of a reservation to `use`. If that returns true, it is its own from there on;
+  // otherwise the reservation stays. Errors: not_found, would_block (it is being written by another
+  // thread), those of `use`.
+  using UseRoom = std::function<Result<bool>(const Extent& extent, std::uint64_t size)>;
+  [[nodiscard]] Result<bool> use_room(Holder holder, std::uint64_t ticket, const UseRoom& use);
 
   // Every verb below checks the handle first. Errors of all: permission (the mac is wrong, or the
   // rights do not suffice), not_found (evicted or expired, or another home), bad_format. locate()

@@ -23,6 +23,11 @@ Refusal refuse_group(const Topic& topic, GroupId group) {
               topic.name, group.value);
 }
 
+Refusal refuse_type(const Topic& topic) {
+  return fail(ErrorCode::type_mismatch,
+              "topic '{}' has items of another type: whoever opened it first decided", topic.name);
+}
+
 Refusal refuse_lease(const Topic& topic, LeaseId lease, Member member) {
   return fail(ErrorCode::not_found,
               "holder {} has no lease {} of topic '{}': all of it was acked or given back, or the "

@@ -15,6 +15,7 @@ using Refusal = tl::unexpected<Error>;
 [[nodiscard]] Refusal refuse_topic(TopicId topic, NodeId home);
 [[nodiscard]] Refusal refuse_name(std::string_view name, NodeId home);
 [[nodiscard]] Refusal refuse_group(const Topic& topic, GroupId group);
+[[nodiscard]] Refusal refuse_type(const Topic& topic);
 [[nodiscard]] Refusal refuse_lease(const Topic& topic, LeaseId lease, Member member);
 [[nodiscard]] Refusal refuse_lapsed(const Topic& topic, LeaseId lease);
 [[nodiscard]] Refusal refuse_waiter(const Topic& topic, std::uint64_t waiter, ErrorCode code);

@@ -15,6 +15,7 @@ TopicStats stats_of(Topic& topic) {
                    .oldest = topic.readable_from(0),
                    .end = topic.end,
                    .appended_bytes = topic.appended_bytes,
+                   .max_bytes = topic.options.max_bytes,
                    .kept_bytes = topic.kept_bytes,
                    .kept_batches = topic.kept_batches,
                    .refused = topic.refused,
@@ -22,7 +23,7 @@ TopicStats stats_of(Topic& topic) {
                    .leases = topic.leases.size(),
                    .ended = topic.ended,
                    .error = topic.error};
-  for (const auto& [node, share] : topic.shares) stats.producers += share.produces ? 1 : 0;
+  for (const auto& [key, share] : topic.shares) stats.producers += share.produces ? 1 : 0;
   return stats;
 }
 
@@ -43,8 +44,8 @@ StreamStore::StreamStore(const Clock& clock, Arena& arena, Options options)
 
 StreamStore::~StreamStore() = default;
 
-Result<TopicId> StreamStore::open(std::string_view name,
-                                  const std::optional<TopicOptions>& options) {
+Result<TopicId> StreamStore::open(std::string_view name, const std::optional<TopicOptions>& options,
+                                  std::uint64_t type) {
   GODWIT_CHECK(check_name(name, "topic"));
   if (options) GODWIT_CHECK(check_options(*options));
   for (;;) {
@@ -52,6 +53,9 @@ Result<TopicId> StreamStore::open(std::string_view name,
     const TopicId id = topic->id;
     TopicVisit visit(*state_, std::move(topic));
     if (visit.topic().removed) continue;  // at this moment, and its name with it
+    std::uint64_t& known = visit.topic().type;
+    if (known == 0) known = type;
+    if (type != 0 && type != known) return refuse_type(visit.topic());
     if (options) configure(visit, *options);
     return id;
   }

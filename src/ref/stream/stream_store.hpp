@@ -141,6 +141,7 @@ struct TopicStats {
   std::uint64_t oldest = 0;  // offset of the first item that is kept
   std::uint64_t end = 0;     // offset that the next item gets, and how many there were
   std::uint64_t appended_bytes = 0;
+  std::uint64_t max_bytes = 0;
   std::uint64_t kept_bytes = 0;
   std::uint64_t kept_batches = 0;
   std::uint64_t refused = 0;  // appends that did not fit
@@ -196,10 +197,11 @@ class StreamStore {
 
   // --- Topics. Errors of all that name one: not_found. ---
   // The topic of that name, made if there is none. The first options that somebody gives count,
-  // and the standard ones before that: consumers may come first. Errors: invalid_argument (name,
-  // options), overload (max_topics).
+  // and the standard ones before that: consumers may come first. The same holds for the type of its
+  // items; 0: any. Errors: invalid_argument (name, options), overload (max_topics), type_mismatch.
   [[nodiscard]] Result<TopicId> open(std::string_view name,
-                                     const std::optional<TopicOptions>& options);
+                                     const std::optional<TopicOptions>& options,
+                                     std::uint64_t type = 0);
   [[nodiscard]] Result<TopicId> find(std::string_view name) const;
   // No more is appended: every group is told once it has acked everything. With an error, that is
   // what they are told then. Closing what has ended is fine, and changes nothing.
@@ -228,8 +230,8 @@ class StreamStore {
                                      const GroupOptions& options);
   // What it has not acked is delivered again, to others.
   [[nodiscard]] Status quit(Member consumer, GroupKey group);
-  // All that the member is in this topic: what it has leased goes back, and if it is a sole producer
-  // of a topic that is not closed, that is an error, as if its process had ended.
+  // All that the member is in this topic: what it has leased goes back, and if it is a sole
+  // producer of a topic that is not closed, that is an error, as if its process had ended.
   void resign(Member member, TopicId topic);
   // Ends the group, for all its consumers.
   [[nodiscard]] Status remove_group(GroupKey group);

@@ -84,6 +84,7 @@ struct Topic : TimeHook {
   TopicId id;
   std::string name;
   TopicOptions options;
+  std::uint64_t type = 0;   // of its items, if somebody has said
   bool configured = false;  // the options are what somebody asked for
   bool ended = false;
   bool removed = false;  // no name finds it; leases keep memory

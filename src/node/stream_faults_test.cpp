@@ -1,0 +1,115 @@
+// Producers, consumers and homes of streams that die in the middle.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "godwit/stream.hpp"
+#include "node/accomplice_for_test.hpp"
+#include "node/object_for_test.hpp"
+
+namespace godwit::node {
+namespace {
+
+using namespace std::chrono_literals;
+
+class StreamFaults : public testing::TestWithParam<LocalTransport> {
+ protected:
+  static Fleet start() {
+    LocalOptions options;
+    options.transport = GetParam();
+    return local(2, std::move(options));
+  }
+};
+
+TEST_P(StreamFaults, WhatAKilledConsumerHadGoesToAnother) {
+  Accomplice victim([](Fleet& fleet, std::string& answer) {
+    auto in = good(Consumer<std::uint64_t>::join(fleet.node(0), "work", "all", {.items = 4}));
+    auto item = good(in.next(10s));
+    answer = std::to_string(**item);
+    return keep(std::pair(std::move(in), std::move(item)));
+  });
+  Fleet fleet = start();
+  auto out = good(Producer<std::uint64_t>::open(fleet.node(0), "work"));
+  for (std::uint64_t i = 0; i < 10; ++i) good(out.send(i));
+  good(out.close());
+  ASSERT_EQ(victim.act_in(fleet), "0");
+  victim.kill();
+  auto in = good(Consumer<std::uint64_t>::join(fleet.node(0), "work", "all"));
+  std::set<std::uint64_t> seen;
+  while (auto item = good(in.next(30s))) {
+    // It may have fetched four more ahead.
+    EXPECT_GE(item->deliveries(), **item < 4 ? 2 : 1);
+    EXPECT_LE(item->deliveries(), **item < 8 ? 2 : 1);
+    seen.insert(**item);
+    item->ack();
+  }
+  EXPECT_EQ(seen.size(), 10);
+  in = good(Consumer<std::uint64_t>::join(fleet.node(0), "other", "all"));
+  EXPECT_TRUE(eventually([&] { return holds_nothing(fleet, fleet.node(0)); }));
+}
+
+TEST_P(StreamFaults, AKilledSoleProducerIsAnErrorAfterItsLastItem) {
+  Accomplice victim([](Fleet& fleet, std::string& answer) {
+    auto out = good(Producer<std::uint64_t>::open(fleet.node(0), "work", {.sole = true}));
+    good(out.send(std::uint64_t{41}));
+    good(out.flush());
+    answer = "sent";
+    return keep(std::move(out));
+  });
+  Fleet fleet = start();
+  ASSERT_EQ(victim.act_in(fleet), "sent");
+  expect_error(Producer<std::uint64_t>::open(fleet.node(0), "work"), ErrorCode::already_exists);
+  auto in = good(Consumer<std::uint64_t>::join(fleet.node(0), "work", "all"));
+  good(in.next(10s))->ack();
+  victim.kill();
+  expect_error(in.next(30s), ErrorCode::node_lost, "producer");
+}
+
+TEST_P(StreamFaults, AKilledHomeIsAnErrorForBothSidesAndNoWaitIsEndless) {
+  Fleet fleet = start();
+  auto out = good(Producer<std::uint64_t>::open(fleet.node(0), "work", {.linger = 0ns}));
+  auto in = good(Consumer<std::uint64_t>::join(fleet.node(0), "work", "all"));
+  good(out.send(std::uint64_t{1}));
+  auto item = good(in.next(10s));
+  std::thread waits([&] { EXPECT_FALSE(in.next(30s)); });
+  good(fleet.kill(fleet.node(0)));
+  waits.join();
+  EXPECT_EQ(**item, 1) << "what was read stays";
+  EXPECT_FALSE(out.send(std::uint64_t{2}));
+  EXPECT_FALSE(out.flush());
+}
+
+TEST_P(StreamFaults, AProducerThatIsDestroyedSendsWhatItHas) {
+  Fleet fleet = start();
+  {
+    auto out = good(Producer<std::uint64_t>::open(fleet.node(0), "work", {.linger = 1h}));
+    good(out.send(std::uint64_t{5}));
+  }
+  auto in = good(Consumer<std::uint64_t>::join(fleet.node(0), "work", "all"));
+  EXPECT_EQ(**good(in.next(10s)), 5);
+}
+
+TEST_P(StreamFaults, ASlowConsumerThatAcksKeepsItsLease) {
+  Fleet fleet = start();
+  auto out = good(Producer<std::uint64_t>::open(fleet.node(0), "work"));
+  for (std::uint64_t i = 0; i < 12; ++i) good(out.send(i));
+  good(out.close());
+  auto in = good(Consumer<std::uint64_t>::join(fleet.node(0), "work", "all", {.lease = 1s}));
+  std::uint64_t next = 0;
+  while (auto item = good(in.next(10s))) {
+    EXPECT_EQ(**item, next++) << "none comes twice, although all of it takes longer than the lease";
+    std::this_thread::sleep_for(150ms);  // the work
+    item->ack();
+  }
+  EXPECT_EQ(next, 12);
+}
+
+INSTANTIATE_TEST_SUITE_P(Transports, StreamFaults,
+                         testing::Values(LocalTransport::shm, LocalTransport::tcp), transport_name);
+
+}  // namespace
+}  // namespace godwit::node
