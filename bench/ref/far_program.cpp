@@ -106,6 +106,8 @@ class FarProgram {
         await(stage().question, turn);
         return floors::now_ns() - stage().question.value;
       }
+      case Do::take_stream: return take_stream(order);
+      case Do::drain_tcp: return drain_tcp(order);
       case Do::peak_memory: return Result<std::uint64_t>(memory_of(::getpid()).peak_bytes);
     }
     return fail(ErrorCode::bad_format, "an unknown order");
@@ -150,6 +152,33 @@ class FarProgram {
       GODWIT_CHECK(send_bytes(tcp_.get(), &done, 1));
     }
     return Result<std::uint64_t>(order.rounds);
+  }
+
+  Result<std::uint64_t> take_stream(const Order& order) {
+    GODWIT_TRY(auto in,
+               Consumer<std::uint64_t[]>::join(fleet_.node(0), "bench", "far", {.lasting = false}));
+    GODWIT_CHECK(reply(Result<std::uint64_t>(0)));
+    std::uint64_t sum = 0;
+    for (std::uint32_t i = 0; i < order.rounds; ++i) {
+      GODWIT_TRY(const auto item, in.next(kPatience));
+      if (!item) return fail(ErrorCode::internal, "the stream has ended");
+      sum += sum_of(item->bytes().data(), item->bytes().size());
+      item->ack();
+    }
+    return Result<std::uint64_t>(sum);
+  }
+
+  Result<std::uint64_t> drain_tcp(const Order& order) {
+    const std::uint64_t at_a_time = std::max<std::uint64_t>(order.size, 65'536);
+    GODWIT_CHECK(reply(Result<std::uint64_t>(0)));
+    std::uint64_t sum = 0;
+    for (std::uint64_t left = order.size * order.rounds; left > 0;) {
+      const std::uint64_t part = std::min({left, at_a_time, std::uint64_t{warm_.size()}});
+      GODWIT_CHECK(receive_bytes(tcp_.get(), warm_.data(), part, order.waiting));
+      sum += sum_of(warm_.data(), part);
+      left -= part;
+    }
+    return Result<std::uint64_t>(sum);
   }
 
   Fleet fleet_;

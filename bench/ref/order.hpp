@@ -27,7 +27,13 @@ struct Order {
     await_object,  // a Reply at once; then wait for `handle`, and say how old its value is, in ns
     await_pipe,    // a Reply at once; then the same of a time that comes by the pipe itself
     await_flag,    // a Reply at once; then the same of a time that comes by a lane
-    peak_memory,   // of this process, in bytes
+    // Join the topic "bench" as a group of its own, and say so with a Reply; then take and ack
+    // `rounds` items of `size` bytes, and read every byte: their sum.
+    take_stream,
+    // A Reply at once; then receive `rounds` items of `size` bytes, small ones together, and read
+    // every byte: their sum.
+    drain_tcp,
+    peak_memory,  // of this process, in bytes
   };
   Do what = Do::read_object;
   Waiting waiting = Waiting::sleep;  // for the next order, and for whatever this one waits for

@@ -16,6 +16,7 @@ namespace godwit::bench {
 [[nodiscard]] Result<Table> run_ref_batch(const Scope& scope);
 [[nodiscard]] Result<Table> run_ref_threads(const Scope& scope);
 [[nodiscard]] Result<Table> run_ref_futures(const Scope& scope);
+[[nodiscard]] Result<Table> run_ref_streams(const Scope& scope);
 [[nodiscard]] Result<Table> run_ref_memory(const Scope& scope);
 
 }  // namespace godwit::bench

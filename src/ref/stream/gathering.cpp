@@ -29,7 +29,8 @@ Gathering::Gathering(TopicVisit& visit, Group& group, Lease& lease, const FetchO
       group_(group),
       lease_(lease),
       items_left_(std::min(options.items, StreamStore::kMaxFetchItems)),
-      bytes_left_(options.bytes) {}
+      bytes_left_(options.bytes),
+      bytes_together_(options.bytes_together) {}
 
 void Gathering::gather() {
   while (!full_) {
@@ -147,6 +148,8 @@ void Gathering::add(std::uint64_t number, OffsetRange items, std::uint64_t bytes
   const auto count = static_cast<std::uint32_t>(items.size());
   items_left_ -= count;
   bytes_left_ -= std::min(bytes, bytes_left_);
+  bytes_together_ -= std::min(bytes, bytes_together_);
+  bytes_left_ = std::min(bytes_left_, bytes_together_);
   group_.delivered += count;
   if (deliveries_ > 1) group_.redelivered += count;
   if (run.taken.empty()) run.taken.begin = items.begin;

@@ -43,6 +43,7 @@ class Gathering {
   Delivery delivery_;
   std::uint64_t items_left_;
   std::uint64_t bytes_left_;
+  std::uint64_t bytes_together_;  // of it, once there is a slice
   std::uint64_t scan_left_ = kMaxScan;
   std::uint32_t deliveries_ = 1;
   bool full_ = false;

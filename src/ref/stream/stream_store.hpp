@@ -108,6 +108,8 @@ struct FetchOptions {
   std::uint32_t items = 1000;
   // As they lie in batches. One item is delivered, however large it is.
   std::uint64_t bytes = std::uint64_t{1} << 20;
+  // Of a delivery of several slices: for whoever has to copy them.
+  std::uint64_t bytes_together = UINT64_MAX;
   Duration lease = kLease;
   std::uint64_t waiter = 0;  // called when there is something, if there is nothing; 0: nobody
 };

@@ -1,0 +1,102 @@
+#include <algorithm>
+
+#include "ref/contenders.hpp"
+#include "ref/suites.hpp"
+#include "ref/timing.hpp"
+#include "ref/wire.hpp"
+
+namespace godwit::bench {
+namespace {
+
+using Do = Order::Do;
+
+// Of one measured run; enough for the first items not to count.
+std::uint32_t items_of(const Scope& scope, std::uint64_t size) {
+  const std::uint64_t bytes = scope.quick ? 20'000'000 : 200'000'000;
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(bytes / size, 8, 1'000'000));
+}
+
+// From the first item until the far side has read the last, by item. The far side says when it is
+// ready, and what the sum of all was.
+template <class Send>
+Result<Sample> by_item(Setup& setup, Do what, std::uint64_t size, const Send& send) {
+  const std::uint32_t items = items_of(setup.scope(), size);
+  Order order = setup.order(what, size);
+  order.rounds = items;
+  const std::uint64_t expected = sum_of(setup.bytes(size).data(), size) * items;
+  return time_parts({.time_ns = UINT64_MAX, .rounds = setup.scope().quick ? 1U : 3U, .least = 1},
+                    [&]() -> Result<std::uint64_t> {
+                      GODWIT_TRY(const std::uint64_t ready, setup.far().ask(order));
+                      static_cast<void>(ready);
+                      const std::uint64_t begin_ns = floors::now_ns();
+                      GODWIT_CHECK(send(items));
+                      GODWIT_TRY(const std::uint64_t sum, setup.far().receive(Waiting::sleep));
+                      if (sum != expected) return fail(ErrorCode::internal, "items are missing");
+                      return Result<std::uint64_t>((floors::now_ns() - begin_ns) / items);
+                    });
+}
+
+Result<Sample> by_topic(Setup& setup, std::uint64_t size) {
+  GODWIT_TRY(auto out, Producer<std::uint64_t[]>::open(setup.node(), "bench"));
+  auto sample = by_item(setup, Do::take_stream, size, [&](std::uint32_t items) -> Status {
+    for (std::uint32_t i = 0; i < items; ++i) GODWIT_CHECK(out.send(setup.words(size)));
+    return out.flush();
+  });
+  GODWIT_CHECK(remove_topic(setup.node(), "bench"));
+  return sample;
+}
+
+// Small ones together, as somebody who is in a hurry would send them.
+Result<Sample> by_tcp(Setup& setup, std::uint64_t size) {
+  std::vector<std::byte> piece;
+  const std::span<const std::byte> item = setup.bytes(size);
+  do {
+    piece.insert(piece.end(), item.begin(), item.end());
+  } while (piece.size() + size <= 65'536);
+  return by_item(setup, Do::drain_tcp, size, [&](std::uint32_t items) -> Status {
+    for (std::uint64_t left = size * items; left > 0;) {
+      const std::uint64_t part = std::min<std::uint64_t>(left, piece.size());
+      GODWIT_CHECK(send_bytes(setup.far().tcp(), piece.data(), part));
+      left -= part;
+    }
+    return {};
+  });
+}
+
+Status measure(const Scope& scope, LocalTransport transport, Table& table) {
+  GODWIT_TRY(const auto setup, Setup::start(scope, {.transport = transport,
+                                                    .spin_us = kDefaultSpinUs,
+                                                    .pinned = false,
+                                                    .largest_bytes = 10'000'000}));
+  const bool shm = transport == LocalTransport::shm;
+  for (const std::uint64_t size : {64, 1'024, 100'000, 1'000'000, 10'000'000}) {
+    Contenders all;
+    const std::string floor = fmt::format("raw tcp, {}", size_text(size));
+    all.add_floor(floor, size, [&, size] { return by_tcp(*setup, size); });
+    std::optional<Goal> goal;
+    if (size == 64) goal = Goal{Goal::Kind::p50_below_us, 1.0};
+    if (size >= 1'000'000) goal = Goal{Goal::Kind::ratio_at_most, 1.25};
+    all.add(
+        fmt::format("godwit stream, {}, {}", shm ? "shm" : "tcp", size_text(size)), size,
+        [&, size] { return by_topic(*setup, size); }, Contenders::Beside{floor, By::p50, goal});
+    GODWIT_CHECK(all.run(scope.quick ? 1 : 3, table));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Table> run_ref_streams(const Scope& scope) {
+  Table table{.suite = "streams",
+              .title = "Items from a producer through a topic's home to a consumer, time by item"};
+  table.more_columns = {"MB/s"};
+  GODWIT_CHECK(measure(scope, LocalTransport::shm, table));
+  GODWIT_CHECK(measure(scope, LocalTransport::tcp, table));
+  table.notes.emplace_back(
+      "Three processes on the cores there are: producer, home and consumer. Over tcp each byte "
+      "crosses the loopback device twice, to the home and from it; raw tcp goes straight to the "
+      "consumer.");
+  return table;
+}
+
+}  // namespace godwit::bench
