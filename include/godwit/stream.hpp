@@ -1,8 +1,8 @@
 // Streams: items from producers to groups of consumers, through a topic that a node is the home of.
 //
 //   auto out = godwit::Producer<Reading>::open(fleet.node(0), "readings").value();
-//   out.send(reading, "sensor/7").value();
-//   out.close().value();                                     // no more will come
+//   if (const auto sent = out.send(reading, "sensor/7"); !sent) report(sent.error());
+//   if (const auto closed = out.close(); !closed) ...        // no more will come
 //
 //   auto in = godwit::Consumer<Reading>::join(fleet.node(0), "readings", "archive").value();
 //   while (auto item = in.next().value()) {                  // until the topic has ended
