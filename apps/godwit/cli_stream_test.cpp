@@ -62,7 +62,7 @@ TEST_F(CliStream, KeysSelectAndOffsetsGoBack) {
 }
 
 TEST_F(CliStream, WhatComesToNothingSaysWhy) {
-  bad({"stream", "stat", "nothing"}, Exit::unreachable, "no node has a topic 'nothing'");
+  bad({"stream", "stat", "nothing"}, Exit::bad_file, "no node has a topic 'nothing'");
   bad({"stream", "recv", "quiet", "--wait", "50ms"}, Exit::deadline, "nothing new");
   bad({"stream", "send", "log", "/does/not/exist"}, Exit::bad_file, "/does/not/exist");
   bad({"stream", "send", "log", lines_, "--on", "n9"}, Exit::unreachable, "n9");
