@@ -176,6 +176,7 @@ class Runtime final : private call::Dialer, private call::EngineObserver, privat
   std::unique_ptr<StatusQueries> status_queries_;
   OverrunLog overruns_;
   std::unique_ptr<region::RegionService> region_service_;
+  std::shared_ptr<ref::Currency> currency_;
   std::unique_ptr<ref::ObjectStore> object_store_;
   std::unique_ptr<ref::stream::StreamStore> stream_store_;
   std::unique_ptr<ref::stream::StreamService> stream_service_;

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,7 +21,8 @@ namespace godwit::wire {
 
 enum class ObjectOp : std::uint8_t {
   none = 0,
-  // item: type and size of the handle, and a PutTerms; tail: its bytes. Answer: its handle.
+  // item: type and size of the handle, a PutTerms, b: 1 for a voucher; tail: its bytes. Answer: its
+  // handle, and with kVouched a VoucherTerms behind it.
   put = 1,
   // item: size of the handle. Answer: value the ticket, segment, offset, size.
   reserve = 2,
@@ -29,8 +31,10 @@ enum class ObjectOp : std::uint8_t {
   // item: a the ticket; type of the handle, and a PutTerms. Answer: its handle.
   commit = 4,
   abandon = 5,  // item: a the ticket
-  // item: a handle. Answer: version, size, type, and either its bytes in the tail (kInTail), if all
-  // of them fit into `argument` bytes, or value the pin, segment, offset.
+  // item: a handle, b: 1 for a voucher. Answer: version, size, type, and either its bytes in the
+  // tail (kInTail), if all of them fit into `argument` bytes, or value the pin, segment, offset.
+  // With kVouched the home lets the asker go on by itself: a VoucherTerms is the tail, or follows
+  // the bytes in it.
   locate = 6,
   // item: a handle; a offset, b bytes in a piece, c from one piece to the next, d pieces. Answer:
   // the pieces one after another, in the tail. `argument`: 0, or a pin of the caller's that keeps
@@ -115,8 +119,18 @@ struct ObjectAnswer {
   std::uint64_t offset = 0;
 
   static constexpr std::uint32_t kInTail = 1;
+  static constexpr std::uint32_t kVouched = 4;
 };
 static_assert(sizeof(ObjectAnswer) == 64);
+
+// For processes of the home's host: what was answered holds as long as the ticket's word does, in
+// the memory that ask_segment of kCurrencySegment shares.
+struct VoucherTerms {
+  std::uint64_t ticket = 0;
+  std::int64_t time_left_ns = -1;  // of a lease
+};
+static_assert(sizeof(VoucherTerms) == 16);
+inline constexpr std::uint64_t kCurrencySegment = UINT64_MAX;
 
 // What a home says of an object, beside its handle.
 struct ObjectFacts {
@@ -173,6 +187,8 @@ struct ObjectAnswerView {
                                                                          std::size_t count);
 // The same of an answer to one item, without allocation.
 [[nodiscard]] Result<ObjectAnswerView> parse_object_answer(Bytes bytes);
+// Of an answer with kVouched: the end of its tail, which is taken off. None: there is none.
+[[nodiscard]] std::optional<VoucherTerms> take_voucher(ObjectAnswerView& answer) noexcept;
 // The handle in an answer's tail. Errors: bad_format.
 [[nodiscard]] Result<Handle> handle_in(const ObjectAnswerView& answer);
 

@@ -6,6 +6,7 @@
 
 #include "base/fail.hpp"
 #include "ref/access/holdings.hpp"
+#include "ref/access/kept_views.hpp"
 #include "ref/access/mappings.hpp"
 
 namespace godwit::ref {
@@ -17,14 +18,20 @@ ObjectAccess::ObjectAccess(AccessHost& host, ObjectStore* own)
     : host_(host),
       own_(own),
       holdings_(std::make_shared<Holdings>(Asking{host.caller(), host.epoch()})),
-      mappings_(std::make_unique<Mappings>(host)) {}
+      mappings_(std::make_unique<Mappings>(host)),
+      kept_(std::make_shared<KeptViews>(host)) {}
 
 ObjectAccess::~ObjectAccess() {
   close();
 }
 
 void ObjectAccess::close() {
+  kept_->close();
   holdings_->close();
+}
+
+void ObjectAccess::forget(NodeId home) {
+  kept_->forget(home);
 }
 
 Asking ObjectAccess::asking() {

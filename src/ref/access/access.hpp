@@ -36,6 +36,9 @@ class AccessHost {
   // Errors: those of SegmentExchange::map().
   virtual Result<SegmentMap::Mapped> map(const SegmentKey& key,
                                          std::chrono::nanoseconds at_most) = 0;
+  // Errors: those of SegmentExchange::map_currency().
+  virtual Result<std::shared_ptr<const HomeCurrency>> map_currency(
+      NodeId home, std::chrono::nanoseconds at_most) = 0;
 };
 
 // Told of a large transfer's bytes so far, by the thread that asked for it.
@@ -129,6 +132,9 @@ class ObjectAccess {
   [[nodiscard]] Result<std::uint64_t> write_room(NodeId home, std::span<const Bytes> parts);
   void abandon_room(NodeId home, std::uint64_t ticket);
 
+  // The last link to it broke.
+  void forget(NodeId home);
+
   // This process has something at that home, or no longer: owned objects, borrows, promises.
   void hold(NodeId home);
   void let_go(NodeId home);
@@ -136,14 +142,25 @@ class ObjectAccess {
   void release(NodeId home, std::uint64_t pin, std::uint64_t bytes);
 
  private:
+  using Clock = std::chrono::steady_clock;
   [[nodiscard]] bool is_own(NodeId home);
+  [[nodiscard]] Result<std::shared_ptr<const View>> own_view(const Handle& handle);
+  [[nodiscard]] detail::CallHandle ask_for(const Handle& handle, std::uint64_t vouched,
+                                           std::chrono::nanoseconds at_most);
+  [[nodiscard]] Result<std::shared_ptr<const View>> answered(const Handle& handle,
+                                                             detail::CallHandle call,
+                                                             std::uint64_t vouched,
+                                                             Clock::time_point asked_at);
   class Holdings;
   class Mappings;
+  class KeptViews;
   struct Room;
   [[nodiscard]] Result<Room> write_parts(NodeId home, std::span<const Bytes> parts,
                                          const Progress* progress = nullptr);
   [[nodiscard]] Result<Handle> settle(wire::ObjectOp op, const Handle& handle,
                                       std::span<const Bytes> parts);
+  void keep_own(const Handle& handle, std::span<const Bytes> parts,
+                const wire::VoucherTerms& voucher, Clock::time_point asked_at);
   [[nodiscard]] Status write_pieces(const Room& room, std::span<const Bytes> parts,
                                     const Progress* progress);
   [[nodiscard]] Result<std::shared_ptr<const View>> view_of(const Handle& handle,
@@ -158,6 +175,7 @@ class ObjectAccess {
   ObjectStore* own_;
   std::shared_ptr<Holdings> holdings_;
   std::unique_ptr<Mappings> mappings_;
+  std::shared_ptr<KeptViews> kept_;
 };
 
 }  // namespace godwit::ref

@@ -7,6 +7,7 @@
 #include "base/fail.hpp"
 #include "call/caller.hpp"
 #include "ref/access/access.hpp"
+#include "ref/access/kept_views.hpp"
 #include "ref/access/mappings.hpp"
 
 namespace godwit::ref {
@@ -173,7 +174,9 @@ Result<Handle> ObjectAccess::put(const PutRequest& request) {
   ObjectOp op = ObjectOp::put;
   Result<AnsweredItem> made;
   const Ask how = request.object.persist ? Ask::slowly : Ask::at_once;  // a disk takes its time
+  const auto asked_at = Clock::now();
   if (size <= kSmall) {
+    item.b = kept_->wants_voucher(request.home);
     made = ask_one(asking(), request.home, op, item, request.parts, 0, how);
   } else {
     GODWIT_TRY(Room room, write_parts(request.home, request.parts, request.progress));
@@ -187,7 +190,28 @@ Result<Handle> ObjectAccess::put(const PutRequest& request) {
                 to_hex(request.home.value), made.error().message);
   }
   if (ends_with_maker(request.object)) hold(request.home);
-  return wire::handle_in(made->answer);
+  const auto voucher = wire::take_voucher(made->answer);
+  GODWIT_TRY(const Handle handle, wire::handle_in(made->answer));
+  if (voucher) keep_own(handle, request.parts, *voucher, asked_at);
+  return handle;
+}
+
+// Whoever has made it knows it: small ones are not asked for, if they are resolved soon.
+void ObjectAccess::keep_own(const Handle& handle, std::span<const Bytes> parts,
+                            const wire::VoucherTerms& voucher, Clock::time_point asked_at) {
+  Buffer copy = Buffer::allocate(handle.size);
+  if (copy.data() == nullptr) return;
+  std::byte* to = copy.data();
+  for (const Bytes part : parts) {
+    if (!part.empty()) std::memcpy(to, part.data(), part.size());
+    to += part.size();
+  }
+  auto owner = std::make_shared<const Buffer>(std::move(copy));
+  const Bytes bytes = owner->view();
+  kept_->keep(handle,
+              std::make_shared<const View>(
+                  View{handle, handle.version, bytes, Path::message, std::move(owner)}),
+              voucher, asked_at);
 }
 
 Result<Handle> ObjectAccess::update(const Handle& handle, std::span<const Bytes> parts) {

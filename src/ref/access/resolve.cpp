@@ -8,6 +8,7 @@
 #include "call/caller.hpp"
 #include "ref/access/access.hpp"
 #include "ref/access/holdings.hpp"
+#include "ref/access/kept_views.hpp"
 #include "ref/access/mappings.hpp"
 #include "ref/home/pin_keeper.hpp"
 
@@ -59,18 +60,43 @@ bool ObjectAccess::is_own(NodeId home) {
 }
 
 ViewResult ObjectAccess::resolve(const Handle& handle, std::chrono::nanoseconds at_most) {
-  detail::CallHandle call = begin_resolve(handle, at_most);
+  const NodeId home{handle.home};
+  if (is_own(home)) return own_view(handle);
+  if (auto view = kept_->find(handle)) return view;
+  const std::uint64_t vouched = kept_->wants_voucher(home);
+  const Clock::time_point asked_at = Clock::now();
+  detail::CallHandle call = ask_for(handle, vouched, at_most);
   call.wait();
-  return finish_resolve(handle, std::move(call));
+  return answered(handle, std::move(call), vouched, asked_at);
 }
 
 detail::CallHandle ObjectAccess::begin_resolve(const Handle& handle,
                                                std::chrono::nanoseconds at_most) {
-  const NodeId home{handle.home};
-  if (is_own(home)) return {};
-  const ObjectItem item{.handle = handle};
+  if (is_own(NodeId{handle.home}) || kept_->find(handle) != nullptr) return {};
+  return ask_for(handle, 0, at_most);
+}
+
+ViewResult ObjectAccess::finish_resolve(const Handle& handle, detail::CallHandle call) {
+  if (!call) return resolve(handle);
+  return answered(handle, std::move(call), 0, {});
+}
+
+ViewResult ObjectAccess::own_view(const Handle& handle) {
+  const Holder self{NodeId{handle.home}, host_.epoch()};
+  GODWIT_TRY(const Located found, own_->locate(self, handle, Arena::Wait::yes));
+  return std::make_shared<const View>(
+      View{handle,
+           found.version,
+           {found.data, found.size},
+           Path::pointer,
+           std::make_shared<const PinKeeper>(*own_, self, found.pin)});
+}
+
+detail::CallHandle ObjectAccess::ask_for(const Handle& handle, std::uint64_t vouched,
+                                         std::chrono::nanoseconds at_most) {
+  const ObjectItem item{.handle = handle, .b = vouched};
   return start(asking(),
-               {.home = home,
+               {.home = NodeId{handle.home},
                 .op = ObjectOp::locate,
                 .items = {&item, 1},
                 .argument = kSmall,
@@ -78,25 +104,20 @@ detail::CallHandle ObjectAccess::begin_resolve(const Handle& handle,
                Ask::at_once);
 }
 
-ViewResult ObjectAccess::finish_resolve(const Handle& handle, detail::CallHandle call) {
-  const NodeId home{handle.home};
-  if (is_own(home)) {
-    const Holder self{home, host_.epoch()};
-    GODWIT_TRY(const Located found, own_->locate(self, handle, Arena::Wait::yes));
-    return std::make_shared<const View>(
-        View{handle,
-             found.version,
-             {found.data, found.size},
-             Path::pointer,
-             std::make_shared<const PinKeeper>(*own_, self, found.pin)});
+// Of a call that has ended.
+ViewResult ObjectAccess::answered(const Handle& handle, detail::CallHandle call,
+                                  std::uint64_t vouched, Clock::time_point asked_at) {
+  Result<AnsweredItem> answer = finish_one(std::move(call));
+  if (!answer && answer.error().code == ErrorCode::would_block) {
+    const ObjectItem item{.handle = handle, .b = vouched};
+    answer =
+        ask_one(asking(), NodeId{handle.home}, ObjectOp::locate, item, {}, kSmall, Ask::slowly);
   }
-  Result<AnsweredItem> answered = finish_one(std::move(call));
-  if (!answered && answered.error().code == ErrorCode::would_block) {
-    const ObjectItem item{.handle = handle};
-    answered = ask_one(asking(), home, ObjectOp::locate, item, {}, kSmall, Ask::slowly);
-  }
-  if (!answered) return tl::unexpected(in_context(handle, answered.error()));
-  return view_of(handle, std::move(answered->call), answered->answer);
+  if (!answer) return tl::unexpected(in_context(handle, answer.error()));
+  const auto voucher = wire::take_voucher(answer->answer);
+  GODWIT_TRY(auto view, view_of(handle, std::move(answer->call), answer->answer));
+  kept_->keep(handle, view, voucher, asked_at);
+  return view;
 }
 
 ViewResult ObjectAccess::await(const Handle& handle, std::uint64_t newer_than,

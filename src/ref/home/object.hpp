@@ -81,6 +81,7 @@ struct Object : TimeHook,
   std::uint32_t readers_left = 0;
   std::uint32_t pins = 0;  // of all versions
   std::uint64_t reads = 0;
+  std::uint64_t voucher = 0;     // a ticket of Currency, or 0
   std::uint64_t idle_since = 0;  // of StoreState::uses, while it is on Shard::idle
   Duration lease{};              // of a lifetime of that kind
   Time lease_end = kNever;       // once it is there

@@ -65,6 +65,19 @@ std::uint64_t data_bytes(ObjectOp op, const ObjectItem& item) {
   }
 }
 
+// The bytes are an item's tail, and a voucher follows if there is one.
+void append_vouched(Bytes bytes, const Voucher& voucher, Answers& answers) {
+  if (voucher.ticket == 0) return answers.append(bytes);
+  const wire::VoucherTerms terms{
+      .ticket = voucher.ticket,
+      .time_left_ns =
+          voucher.time_left ? std::max<std::int64_t>(voucher.time_left->count(), 0) : -1};
+  const std::span<std::byte> room = answers.append_room(bytes.size() + sizeof terms);
+  if (!bytes.empty()) std::memcpy(room.data(), bytes.data(), bytes.size());
+  std::memcpy(room.data() + bytes.size(), &terms, sizeof terms);
+  answers.last().flags |= ObjectAnswer::kVouched;
+}
+
 }  // namespace
 
 struct ObjectService::Request {
@@ -142,7 +155,7 @@ Result<bool> ObjectService::wait(const Request& request, std::span<const ObjectI
     GODWIT_TRY(now, store_.newest(item.handle));
   }
   answers.add();
-  GODWIT_CHECK(do_locate(request, now, answers));
+  GODWIT_CHECK(do_locate(request, {.handle = now, .b = item.b}, answers));
   return true;
 }
 
@@ -175,7 +188,7 @@ Status ObjectService::do_item(const Request& request, const ObjectItem& item, By
     case ObjectOp::commit:
     case ObjectOp::abandon:
     case ObjectOp::update: return do_put(request, item, data, answers);
-    case ObjectOp::locate: return do_locate(request, item.handle, answers);
+    case ObjectOp::locate: return do_locate(request, item, answers);
     case ObjectOp::read: return do_read(request, item, answers);
     case ObjectOp::evict: return store_.evict(item.handle, request.wait);
     case ObjectOp::exists: answers.last().value = store_.exists(item.handle) ? 1 : 0; return {};
@@ -230,7 +243,7 @@ Status ObjectService::do_put(const Request& request, const ObjectItem& item, Byt
                             ? store_.commit(request.holder, item.a, object, request.wait)
                             : store_.put(request.holder, object, {&data, 1}, request.wait);
   if (!made) return tl::unexpected(std::move(made).error());
-  answers.append(*made);
+  append_vouched(bytes_of_value(*made), item.b != 0 ? store_.vouch_for(*made) : Voucher{}, answers);
   return {};
 }
 
@@ -256,8 +269,9 @@ Status ObjectService::do_settle(const Request& request, const ObjectItem& item, 
   return {};
 }
 
-Status ObjectService::do_locate(const Request& request, const Handle& handle, Answers& answers) {
-  GODWIT_TRY(const Located found, store_.locate(request.holder, handle, request.wait));
+Status ObjectService::do_locate(const Request& request, const ObjectItem& item, Answers& answers) {
+  GODWIT_TRY(const Located found, store_.locate(request.holder, item.handle, request.wait));
+  const Voucher voucher = item.b != 0 ? store_.vouch_for(item.handle) : Voucher{};
   ObjectAnswer& answer = answers.last();
   answer.version = found.version;
   answer.size = found.size;
@@ -266,10 +280,11 @@ Status ObjectService::do_locate(const Request& request, const Handle& handle, An
   if (found.size <= std::min<std::uint64_t>(request.head.argument, most) &&
       found.size <= kMaxTogether - std::min(kMaxTogether, answers.tail_bytes())) {
     const PinKeeper keeper(store_, request.holder, found.pin);
-    answer.flags = ObjectAnswer::kInTail;
-    answers.append({found.data, found.size});
+    answer.flags |= ObjectAnswer::kInTail;
+    append_vouched({found.data, found.size}, voucher, answers);
     return {};
   }
+  append_vouched({}, voucher, answers);
   answer.value = found.pin;
   answer.segment = found.segment;
   answer.offset = found.offset;

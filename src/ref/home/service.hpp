@@ -74,7 +74,8 @@ class ObjectService final : public call::Objects {
                               Answers& answers);
   [[nodiscard]] Status do_settle(const Request& request, const wire::ObjectItem& item, Bytes data,
                                  Answers& answers);
-  [[nodiscard]] Status do_locate(const Request& request, const Handle& handle, Answers& answers);
+  [[nodiscard]] Status do_locate(const Request& request, const wire::ObjectItem& item,
+                                 Answers& answers);
   [[nodiscard]] Status do_read(const Request& request, const wire::ObjectItem& item,
                                Answers& answers);
   [[nodiscard]] Status do_ownership(const Request& request, const wire::ObjectItem& item,

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/fail.hpp"
+#include "ref/home/currency.hpp"
 #include "ref/home/refusals.hpp"
 #include "ref/home/visit.hpp"
 
@@ -67,6 +68,22 @@ Result<Located> ObjectStore::locate_again(Holder holder, const Handle& handle,
     return refuse_pin(handle, holder);
   }
   return visit.pin_again(handle, *first);
+}
+
+Voucher ObjectStore::vouch_for(const Handle& handle) {
+  if (state_->options.currency == nullptr || !state_->check(handle, Rights::read)) return {};
+  Visit visit(*state_, state_->shard_of(handle.object));
+  const auto found = visit.find(handle);
+  if (!found) return {};
+  Object& object = **found;
+  if (object.presence != Presence::there || object.lifetime == LifetimeKind::readers ||
+      object.newest.number != handle.version) {
+    return {};
+  }
+  if (object.voucher == 0) object.voucher = state_->options.currency->issue();
+  Voucher voucher{.ticket = object.voucher, .time_left = std::nullopt};
+  if (object.lease_end != kNever) voucher.time_left = object.lease_end - state_->clock.now();
+  return voucher;
 }
 
 void ObjectStore::release(Holder holder, std::uint64_t number) {

@@ -97,6 +97,14 @@ struct ObjectDescription {
   Duration age{};
 };
 
+// Says that locate() with a handle would succeed, for as long as Currency says so, and the lease
+// runs.
+struct Voucher {
+  std::uint64_t ticket = 0;           // 0: nobody vouches for it
+  std::optional<Duration> time_left;  // of a lease
+};
+
+class Currency;
 class ObjectFolder;
 struct ObjectRecord;
 struct StoreState;
@@ -126,6 +134,8 @@ class ObjectStore {
     // lock held; once for each waiter that wait() kept.
     std::function<void(std::uint64_t waiter)> on_ready{};
 
+    // Where other processes see what they may go on using. None: they ask.
+    std::shared_ptr<Currency> currency{};
     // Where objects go that memory has no room for, and those that are to outlive this process.
     // None: there are no such objects, and memory is all there is.
     std::shared_ptr<ObjectFolder> folder{};
@@ -194,6 +204,9 @@ class ObjectStore {
                                              std::uint64_t pin);
   // Unknown pins, and those of other holders, are ignored.
   void release(Holder holder, std::uint64_t pin);
+  // For processes of this host. None for a version that is not the newest, for what each reader
+  // counts for, and where there are no words left.
+  [[nodiscard]] Voucher vouch_for(const Handle& handle);
   // A handle of the newest version, with the same rights.
   [[nodiscard]] Result<Handle> newest(const Handle& handle) const;
   // Whether that version can be had, now or once the promise of it is kept.

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/fail.hpp"
+#include "ref/home/currency.hpp"
 #include "ref/home/refusals.hpp"
 
 namespace godwit::ref {
@@ -89,7 +90,14 @@ Result<Located> Visit::locate(Holder holder, const Handle& handle, Absence* abse
   return located(*made, *version);
 }
 
+void Visit::recall(Object& object) {
+  if (const std::uint64_t ticket = std::exchange(object.voucher, 0); ticket != 0) {
+    state_.options.currency->end(ticket);
+  }
+}
+
 void Visit::publish(Object& object, const Version& version) {
+  recall(object);
   set_idle(object, false);
   remove_file(object, object.newest);
   if (object.newest.pins != 0) {
@@ -148,6 +156,7 @@ bool Visit::unpin(Object& object, Version& version) {
 }
 
 void Visit::end(Object& object) {
+  recall(object);
   set_owner(object, nullptr);
   set_producer(object, nullptr);
   set_keeper(object, nullptr);

@@ -48,6 +48,8 @@ class Visit {
   [[nodiscard]] Pin* pin(HolderShare& share, Object& object, Version& version);
   enum class Reading : std::uint8_t { complete, cut_short };
   void unpin(Pin& pin, Reading reading);
+  // Processes that were told that its newest version can be had have to ask again.
+  void recall(Object& object);
   // To be called when an object may have begun or ceased to be idle.
   void settle(Object& object);
   // Until end_move() the calling thread works on the version's file.
