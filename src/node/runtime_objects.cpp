@@ -69,7 +69,7 @@ void Runtime::make_objects() {
       return node == options_.id ||
              engine_->is_linked(node);  // functions hold objects of ours, too
     };
-    options.on_ready = [this](std::uint64_t waiter) { engine_->run_again(waiter); };
+    options.on_ready = [this](std::uint64_t waiter) { object_service_->ready(waiter); };
     // Without it processes ask each time.
     if (auto currency = ref::Currency::create()) currency_ = *std::move(currency);
     options.currency = currency_;
@@ -88,7 +88,10 @@ void Runtime::make_objects() {
     object_store_->restore(std::move(found));
     objects_used();  // leases run on
     object_service_ = std::make_unique<ref::ObjectService>(
-        *object_store_, ref::Holder{options_.id, options_.epoch}, [this] { objects_used(); });
+        *object_store_, ref::ObjectService::Options{
+                            .self = {options_.id, options_.epoch},
+                            .on_use = [this] { objects_used(); },
+                            .wake = [this](std::uint64_t waiter) { engine_->run_again(waiter); }});
     make_topics();
     engine_->set_objects(object_service_.get());
   }
@@ -109,7 +112,7 @@ void Runtime::make_topics() {
   options.is_linked = [this](NodeId node) {
     return node == options_.id || engine_->is_linked(node);
   };
-  options.on_ready = [this](std::uint64_t waiter) { engine_->run_again(waiter); };
+  options.on_ready = [this](std::uint64_t waiter) { object_service_->ready(waiter); };
   stream_store_ = std::make_unique<ref::stream::StreamStore>(*reactor_, object_store_->arena(),
                                                              std::move(options));
   stream_service_ = std::make_unique<ref::stream::StreamService>(*stream_store_, *object_store_,

@@ -87,7 +87,29 @@ struct ObjectService::Request {
   Arena::Wait wait;
 };
 
+namespace {
+
+// Where this thread's answer puts the waiters that it makes ready; null: they are told at once.
+thread_local std::vector<std::uint64_t>* ready_here = nullptr;
+
+}  // namespace
+
+void ObjectService::ready(std::uint64_t waiter) const {
+  if (ready_here != nullptr) {
+    ready_here->push_back(waiter);
+  } else {
+    options_.wake(waiter);
+  }
+}
+
 Result<bool> ObjectService::answer(const Asker& asker, Bytes bytes, call::ReplyBuffer& reply) {
+  ready_here = asker.ready;
+  auto answered = answer_now(asker, bytes, reply);
+  ready_here = nullptr;
+  return answered;
+}
+
+Result<bool> ObjectService::answer_now(const Asker& asker, Bytes bytes, call::ReplyBuffer& reply) {
   if (wire::is_stream_request(bytes) && streams_ != nullptr) {
     return streams_->answer(asker, bytes, reply);
   }
@@ -112,14 +134,14 @@ Result<bool> ObjectService::answer(const Asker& asker, Bytes bytes, call::ReplyB
     case ObjectOp::wait: {
       GODWIT_TRY(const bool ready, wait(request, view.items, answers));
       if (!ready) {
-        on_use_();
+        options_.on_use();
         return false;
       }
       break;
     }
     default: GODWIT_CHECK(do_items(request, view, answers));
   }
-  on_use_();
+  options_.on_use();
   GODWIT_CHECK(answers.write_to(reply));
   return true;
 }

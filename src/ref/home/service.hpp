@@ -43,10 +43,16 @@ class ObjectService final : public call::Objects {
   static constexpr std::size_t kMaxTogether = std::size_t{32} << 20;
   static constexpr std::size_t kMaxListed = 4096;
 
-  // `self` is this process, as a holder of its own objects. `on_use` is called after each request,
-  // by any thread: times may have changed.
-  ObjectService(ObjectStore& store, Holder self, std::function<void()> on_use)
-      : store_(store), self_(self), on_use_(std::move(on_use)) {}
+  struct Options {
+    Holder self;                   // this process, as a holder of its own objects
+    std::function<void()> on_use;  // after each request, by any thread: times may have changed
+    std::function<void(std::uint64_t waiter)> wake;  // Engine::run_again()
+  };
+  ObjectService(ObjectStore& store, Options options)
+      : store_(store), options_(std::move(options)) {}
+
+  // What that waiter waits for has happened: the stores' on_ready. Any thread.
+  void ready(std::uint64_t waiter) const;
 
   // How objects of other homes are reached. Before anything runs.
   void reach_others_by(ObjectAccess& access) { access_ = &access; }
@@ -86,15 +92,17 @@ class ObjectService final : public call::Objects {
   [[nodiscard]] bool is_own(const Handle& handle) const noexcept;
   [[nodiscard]] Result<Found> locate(const Handle& handle, Arena::Wait wait);
 
+  [[nodiscard]] Result<bool> answer_now(const Asker& asker, Bytes request,
+                                        call::ReplyBuffer& reply);
+
   ObjectStore& store_;
-  const Holder self_;
+  const Options options_;
   ObjectAccess* access_ = nullptr;
   StreamAnswers* streams_ = nullptr;
   std::mutex mutex_;
   std::condition_variable left_;
   std::size_t inside_ = 0;  // threads in find()
   bool closed_ = false;
-  const std::function<void()> on_use_;
 };
 
 }  // namespace godwit::ref
