@@ -265,7 +265,7 @@ TEST(RelayTransport, SleepingReactorsWakeForAMessage) {
 }
 
 TEST(RelayTransport, TwoThreadsPlayPingPongThroughAThird) {
-  constexpr int kRounds = 1000;
+  constexpr int kRounds = 200;
   TestPair pair;
   pair.server.handler = [&](LinkId link, Message& message) {
     const Bytes part = message.body();
