@@ -70,7 +70,9 @@ Ended serve(const RelayFlags& flags) {
   options.max_links = flags.max_links;
   options.idle_limit = std::chrono::duration_cast<std::chrono::milliseconds>(*idle);
   raise_descriptor_limit();
-  GODWIT_TRY(const auto reactor, Reactor::create({.name = "relay", .offload_threads = 1}));
+  // It sleeps at once: while it does more arrives, and is moved in one go.
+  GODWIT_TRY(const auto reactor,
+             Reactor::create({.name = "relay", .spin_us = 0, .offload_threads = 1}));
   GODWIT_TRY(auto server, RelayServer::create(*reactor, std::move(options)));
   GODWIT_CHECK(reactor->start());
   fmt::print("ready {}\n", server->address().to_string());

@@ -83,7 +83,7 @@ Result<Fd> connect_raw(std::uint64_t port) {
 
 void serve_relay(int report, const trust::FleetKey& key) {
   std::signal(SIGPIPE, SIG_IGN);
-  const auto reactor = Reactor::create({.name = "relay", .offload_threads = 1});
+  const auto reactor = Reactor::create({.name = "relay", .spin_us = 0, .offload_threads = 1});
   if (!reactor) return;
   const auto server = fabric::relay::RelayServer::create(
       **reactor, {.listen = {.scheme = Address::Scheme::tcp, .host = "127.0.0.1"},

@@ -39,13 +39,14 @@ void Enrolment::settled(Result<Established> established) {
   }
 }
 
-// Nodes that lost the same relay come back one by one: the clock's low digits differ.
-void Enrolment::retry(const std::string& why) {
+// `why` is this function's own: the socket that told it goes. Nodes that lost the same relay come
+// back one by one: the clock's low digits differ.
+void Enrolment::retry(std::string why) {
   socket_.reset();
   if (told_ != why) {
-    told_ = why;
+    told_ = std::move(why);
     options_.on_notice(fmt::format("not enrolled at the relay {}, and trying again: {}",
-                                   options_.relay.to_string().substr(4), why));
+                                   options_.relay.to_string().substr(4), told_));
   }
   const Time now = reactor_.now();
   const Duration spread = pause_ * (now.ns / 1000 % 512) / 512;

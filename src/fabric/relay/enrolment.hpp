@@ -36,7 +36,7 @@ class Enrolment final : private ControlEvents {
  private:
   void dial();
   void settled(Result<Established> established);
-  void retry(const std::string& why);
+  void retry(std::string why);
   void on_frame(Bytes frame, std::vector<Fd>& fds) override;
   void on_closed(const Error& why) override;
 

@@ -18,7 +18,7 @@ constexpr std::string_view kPayloadTag = "seal";
 constexpr std::size_t kPayloadSize = kPayloadTag.size() + 1 + sizeof(trust::KeyExchange::Public);
 
 // What the system holds of a link that has not left yet: a small message waits behind it.
-constexpr int kUnsentBytes = 256 << 10;
+constexpr int kUnsentBytes = 512 << 10;
 
 struct PeerPayload {
   bool has_quick_aes = false;
