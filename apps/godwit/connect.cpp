@@ -48,7 +48,9 @@ void ConnectOptions::add_to(CLI::App& command) {
       ->type_name("NAME")
       ->group(group);
   command
-      .add_option("--connect", address, "Any fleet, by one of its nodes: shm:PATH or tcp:HOST:PORT")
+      .add_option("--connect", address,
+                  "Any fleet, by one of its nodes: shm:PATH, tcp:HOST:PORT or, through a relay, "
+                  "relay:HOST:PORT[/ID]")
       ->type_name("ADDRESS")
       ->group(group);
   command.add_option("--key-file", key_file, "The fleet's key [the one it was started with]")

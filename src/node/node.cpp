@@ -155,6 +155,8 @@ Result<std::unique_ptr<Node>> Node::start(const Settings& settings, trace::Log& 
   options.epoch = epoch_now();
   options.name = settings.name.empty() ? host_name() : settings.name;
   options.seeds = settings.join;
+  // Whoever else is enrolled there knows the fleet.
+  if (!settings.relay.empty()) options.seeds.push_back("relay:" + settings.relay);
   if (!settings.key_file.empty()) {
     GODWIT_TRY(options.key, trust::FleetKey::load(settings.key_file));
   }
@@ -190,6 +192,7 @@ Result<std::unique_ptr<Node>> Node::start(const Settings& settings, trace::Log& 
   GODWIT_TRY(node->runtime_, Runtime::create(std::move(options), log));
   std::vector<std::string> listen = settings.listen;
   if (listen.empty()) listen.push_back(node_address(code.directory_->path(), name));
+  if (!settings.relay.empty()) listen.push_back("relay:" + settings.relay);
   GODWIT_CHECK(node->runtime_->listen(listen));
   if (settings.parent_pid != 0) {
     GODWIT_TRY(code.parent_, ParentWatch::create(node->runtime_->reactor(), settings.parent_pid));

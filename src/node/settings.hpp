@@ -21,6 +21,7 @@ struct Settings {
   std::string id;                   // 16 hex digits; default: random
   std::vector<std::string> listen;  // addresses; default: a Unix socket in the runtime directory
   std::vector<std::string> join;    // addresses of nodes of the fleet
+  std::string relay;                // HOST:PORT, where others reach this node too; default: none
   std::string key_file;             // the fleet's key; without one only loopback is allowed
   std::int64_t spin_us = 50;        // polls on for so long after the last event, then sleeps
   std::uint32_t workers = 0;        // functions run at the same time; 0: one per core

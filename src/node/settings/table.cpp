@@ -22,6 +22,12 @@ Status check_address(std::string_view text) {
   return {};
 }
 
+Status check_relay(std::string_view text) {
+  const auto address = fabric::Address::parse(fmt::format("relay:{}", text));
+  if (address && address->index == 0 && address->port != 0) return {};
+  return fail(ErrorCode::invalid_argument, "expected a relay's HOST:PORT");
+}
+
 Status check_id(std::string_view text) {
   if (const auto id = from_hex(text); text.size() == 16 && id && *id != 0) return {};
   return fail(ErrorCode::invalid_argument, "expected 16 hexadecimal digits, not all zero");
@@ -66,6 +72,13 @@ constexpr Setting kTable[] = {
      .help = "Nodes of the fleet to join",
      .standard = "none: the first of a fleet",
      .check = check_address},
+    {.name = "relay",
+     .member = &Settings::relay,
+     .value = "HOST:PORT",
+     .help = "A relay (`godwit relay`) to enrol at: nodes and clients that cannot reach this one "
+             "directly do so through it; needs a key",
+     .standard = "none: reached directly or not at all",
+     .check = check_relay},
     {.name = "key_file",
      .member = &Settings::key_file,
      .value = "FILE",
