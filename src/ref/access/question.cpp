@@ -25,6 +25,7 @@ CallHandle start(const Asking& asking, const Question& question, Ask how) {
   for (const Bytes part : question.tail) tail += part.size();
   const Descriptor where{.offset = kBlobAlign, .count = head - sizeof(Descriptor) + tail};
   const wire::ObjectRequest request{.op = question.op,
+                                    .flags = question.flags,
                                     .count = static_cast<std::uint32_t>(question.items.size()),
                                     .argument = question.argument,
                                     .epoch = asking.epoch.value};

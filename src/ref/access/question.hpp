@@ -30,6 +30,7 @@ struct Question {
   std::span<const Bytes> tail{};
   std::uint64_t argument = 0;
   std::chrono::nanoseconds time_left{};  // 0: the caller's default
+  std::uint8_t flags = 0;                // of wire::ObjectRequest
 };
 
 // Sends it. The items are copied.

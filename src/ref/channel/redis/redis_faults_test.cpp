@@ -104,7 +104,8 @@ TEST(RedisFaults, AServerThatSaysNothingIsGivenUpOnAfterTheTimeOut) {
 TEST(RedisFaults, AWrongOrMissingPasswordIsUnauthorisedAndNotPrinted) {
   const RedisForTest server({.password = "geheim"});
   const std::string address = server.address();
-  for (const std::string& login : {std::string(), std::string(":falsch@"), std::string("nobody:geheim@")}) {
+  for (const std::string& login :
+       {std::string(), std::string(":falsch@"), std::string("nobody:geheim@")}) {
     const auto channel = open_channel("redis://" + login + address).value();
     const Status refused = put(*channel, "k", "x");
     ASSERT_FALSE(refused) << login;
@@ -121,7 +122,7 @@ TEST(RedisFaults, AServerWhoseCertificateIsNotTrustedIsRefused) {
   const RedisForTest other({.tls = true});
   const std::string address = server.address();
   for (const std::string& query : {"ca=" + other.ca_file(), std::string("timeout_ms=1000"),
-                                  "ca=" + server.ca_file() + "&name=another.example"}) {
+                                   "ca=" + server.ca_file() + "&name=another.example"}) {
     const auto channel = open_channel("rediss://" + address + "?" + query).value();
     const Status refused = put(*channel, "k", "x");
     ASSERT_FALSE(refused) << query;

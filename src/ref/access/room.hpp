@@ -1,0 +1,32 @@
+// A reservation at a home, from its writer's side.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "ref/access/access.hpp"
+
+namespace godwit::ref {
+
+// It has become an object (then the ticket is 0), or is given back.
+struct ObjectAccess::Room {
+  ObjectAccess* access;
+  NodeId home;
+  std::uint64_t ticket;
+
+  Room(ObjectAccess& owner, NodeId at, std::uint64_t number) noexcept
+      : access(&owner), home(at), ticket(number) {}
+  Room(Room&& other) noexcept
+      : access(other.access), home(other.home), ticket(std::exchange(other.ticket, 0)) {}
+  Room& operator=(Room&&) = delete;
+  ~Room() {
+    if (ticket == 0) return;
+    wire::ObjectItem item;
+    item.a = ticket;
+    start(access->asking(), {.home = home, .op = wire::ObjectOp::abandon, .items = {&item, 1}},
+          Ask::at_once)
+        .detach();
+  }
+};
+
+}  // namespace godwit::ref
