@@ -24,7 +24,7 @@ struct Suite {
 constexpr Suite kSuites[] = {{"shm", run_ref_shm},           {"tcp", run_ref_tcp},
                              {"sleeping", run_ref_sleeping}, {"batch", run_ref_batch},
                              {"threads", run_ref_threads},   {"futures", run_ref_futures},
-                             {"memory", run_ref_memory}};
+                             {"memory", run_ref_memory},     {"channels", run_ref_channels}};
 
 struct Request {
   Scope scope;
@@ -77,7 +77,8 @@ int run_main(int argc, char** argv) {
   CLI::App app("Puts, resolves and hands on objects, beside memcpy, a mapping, raw tcp and Redis.");
   std::vector<std::string> known;
   for (const Suite& suite : kSuites) known.emplace_back(suite.name);
-  app.add_option("suite", request.suites, "shm, tcp, sleeping, batch, threads, futures, memory")
+  app.add_option("suite", request.suites,
+                 "shm, tcp, sleeping, batch, threads, futures, memory, channels")
       ->check(CLI::IsMember(known));
   app.add_flag("--quick", request.scope.quick, "rough figures, up to 10 MB");
   app.add_flag("--full", request.scope.full, "objects of 1 GB, too")->excludes("--quick");

@@ -7,6 +7,7 @@
 #include "base/fail.hpp"
 #include "fabric/waiter.hpp"
 #include "node/runtime.hpp"
+#include "ref/home/elsewhere.hpp"
 
 namespace godwit::node {
 namespace {
@@ -67,6 +68,9 @@ void Runtime::make_objects() {
       options.folder = std::move(disk->folder);
       found = std::move(disk->found);
     }
+    if (options_.channels != nullptr && !options_.channels->empty()) {
+      options.channels = std::make_shared<ref::HomeChannels>(options_.id, options_.channels);
+    }
     object_store_ = std::make_unique<ref::ObjectStore>(*reactor_, std::move(options));
     object_store_->restore(std::move(found));
     objects_used();  // leases run on
@@ -78,7 +82,8 @@ void Runtime::make_objects() {
       *engine_, *reactor_, segment_map_,
       object_store_ != nullptr ? &object_store_->arena() : nullptr);
   access_host_ = std::make_unique<AccessHost>(*this);
-  object_access_ = std::make_unique<ref::ObjectAccess>(*access_host_, object_store_.get());
+  object_access_ =
+      std::make_unique<ref::ObjectAccess>(*access_host_, object_store_.get(), options_.channels);
   if (object_service_ != nullptr) object_service_->reach_others_by(*object_access_);
   caller_->set_objects(object_access_.get());
 }

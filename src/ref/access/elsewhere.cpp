@@ -6,6 +6,7 @@
 
 #include "base/fail.hpp"
 #include "ref/access/access.hpp"
+#include "ref/access/copied_view.hpp"
 #include "ref/access/measured_paths.hpp"
 #include "ref/access/put_item.hpp"
 #include "ref/access/room.hpp"
@@ -39,13 +40,6 @@ Result<Destination> destination_in(const wire::ObjectAnswerView& answer) {
 bool is_home_gone(ErrorCode code) noexcept {
   return code == ErrorCode::node_lost || code == ErrorCode::unreachable ||
          code == ErrorCode::link_lost;
-}
-
-std::shared_ptr<const View> view_of_copy(const Handle& handle, std::uint64_t version, Buffer copy) {
-  auto owner = std::make_shared<const Buffer>(std::move(copy));
-  const Bytes bytes = owner->view();
-  return std::make_shared<const View>(
-      View{handle, version, bytes, Path::channel, std::move(owner)});
 }
 
 }  // namespace

@@ -302,35 +302,4 @@ Result<Buffer> ObjectAccess::read(const Handle& handle, const detail::ObjectSele
   return Buffer::copy_of(answered->answer.tail);
 }
 
-// One message for all objects of a home.
-std::vector<ViewResult> ObjectAccess::resolve_batch(std::span<const Handle> handles) {
-  constexpr std::size_t kPerMessage = 1000;
-  std::vector<ViewResult> views(handles.size());
-  for (const HomeGroup& group : by_home(handles, kPerMessage)) {
-    auto all = ask_all(asking(),
-                       {.home = group.home,
-                        .op = ObjectOp::locate,
-                        .items = group.items,
-                        .argument = kSmall,
-                        .flags = question_flags()},
-                       Ask::slowly);
-    std::shared_ptr<const detail::CallHandle> reply;
-    if (all) reply = std::make_shared<const detail::CallHandle>(std::move(all->call));
-    for (std::size_t i = 0; i < group.which.size(); ++i) {
-      const Handle& handle = handles[group.which[i]];
-      ViewResult& view = views[group.which[i]];
-      const auto answer = answer_to(all, i);
-      if (!answer) {
-        view = tl::unexpected(in_context(handle, answer.error()));
-      } else if ((answer->fixed.flags & ObjectAnswer::kInTail) != 0) {
-        view = std::make_shared<const View>(
-            View{handle, answer->fixed.version, answer->tail, Path::message, reply});
-      } else {
-        view = view_of(handle, {}, *answer);
-      }
-    }
-  }
-  return views;
-}
-
 }  // namespace godwit::ref

@@ -27,6 +27,7 @@ struct Elsewhere {
   std::uint16_t channel = 0;  // of this home's, from 1 on; 0: none
   ObjectId object;
   std::uint64_t version = 0;
+  bool next = false;  // of an object that is there, or promised; not a new one
   [[nodiscard]] explicit operator bool() const noexcept { return channel != 0; }
 };
 

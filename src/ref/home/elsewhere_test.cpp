@@ -191,6 +191,22 @@ TEST_F(ElsewhereStore, NoTwoWritersEverHaveTheSameKey) {
   EXPECT_EQ(read(kBob, in_memory), "mem");
 }
 
+TEST_F(ElsewhereStore, AReservationIsForTheObjectItWasMadeFor) {
+  const Handle one = put_far("one");
+  const Handle other = put_far("two");
+  const ElsewhereReservation next = reserve_far(3, &one);
+  const ElsewhereReservation fresh = reserve_far(3);
+  write(next, "new");
+  write(fresh, "new");
+  EXPECT_EQ(code_of(store.commit(kAlice, next.room.ticket, {})), ErrorCode::invalid_argument);
+  EXPECT_EQ(code_of(store.update(kAlice, other, next.room.ticket)), ErrorCode::invalid_argument);
+  EXPECT_EQ(code_of(store.update(kAlice, one, fresh.room.ticket)), ErrorCode::invalid_argument);
+  // A number that others have passed meanwhile is not used any more.
+  const Handle third = store.update(kAlice, one, reserve(kAlice, "mem")).value();
+  EXPECT_EQ(code_of(store.update(kAlice, third, next.room.ticket)), ErrorCode::stale);
+  EXPECT_EQ(read(kBob, third), "mem");
+}
+
 TEST_F(ElsewhereStore, APromiseIsKeptThereByOneAndByOthersInMemory) {
   const Handle promised = store.promise(kAlice, {.channel = kFar}, {}).value();
   const ElsewhereReservation first =

@@ -140,8 +140,12 @@ void Claim::done() {
   state_.reservations.consume(*std::exchange(room_, nullptr));
 }
 
-Status Claim::check(Arena::Wait wait) const {
-  if (!room_->elsewhere) return {};
+Status Claim::check(const ObjectId* object, Arena::Wait wait) const {
+  const Elsewhere& where = room_->elsewhere;
+  if (!where) return {};
+  if (where.next != (object != nullptr) || (object != nullptr && where.object != *object)) {
+    return fail(ErrorCode::invalid_argument, "reservation {} is for another object", room_->ticket);
+  }
   if (wait == Arena::Wait::no) {
     return fail(ErrorCode::would_block, "it takes a worker to look into a channel");
   }

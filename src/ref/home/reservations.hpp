@@ -83,8 +83,9 @@ class Claim {
   [[nodiscard]] const Extent& extent() const noexcept { return room_->extent; }
   [[nodiscard]] std::uint64_t size() const noexcept { return room_->size; }
   [[nodiscard]] const Elsewhere& elsewhere() const noexcept { return room_->elsewhere; }
-  // That a channel has what it is to have. Errors: those of HomeChannels::check(), would_block.
-  [[nodiscard]] Status check(Arena::Wait wait) const;
+  // That it is for that object (null: a new one), and that a channel has what it is to have.
+  // Errors: invalid_argument, those of HomeChannels::check(), would_block.
+  [[nodiscard]] Status check(const ObjectId* object, Arena::Wait wait) const;
   void done();
 
  private:

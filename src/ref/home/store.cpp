@@ -170,7 +170,7 @@ Result<Handle> ObjectStore::commit(Holder holder, std::uint64_t ticket, const Ne
   GODWIT_CHECK(check_new(object, state_->options, wait));
   GODWIT_TRY(Claim claim, Claim::create(*state_, holder, ticket));
   if (claim.elsewhere()) {
-    GODWIT_CHECK(claim.check(wait));
+    GODWIT_CHECK(claim.check(nullptr, wait));
     GODWIT_TRY(const Handle made, state_->add_elsewhere(holder, object, claim));
     claim.done();
     return made;

@@ -21,7 +21,7 @@ Elsewhere next_version(Object& object, std::uint16_t proposed) {
       promised ? object.newest.number : std::max(object.newest.number, object.reserved) + 1;
   if (number <= object.reserved) return {};  // somebody tried to keep this promise before
   object.reserved = number;
-  return {channel, object.id, number};
+  return {channel, object.id, number, true};
 }
 
 }  // namespace

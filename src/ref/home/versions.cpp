@@ -107,10 +107,15 @@ Result<Handle> ObjectStore::update(Holder holder, const Handle& handle, std::uin
                                    Arena::Wait wait) {
   GODWIT_CHECK(state_->check(handle, Rights::write));
   GODWIT_TRY(Claim claim, Claim::create(*state_, holder, ticket));
-  GODWIT_CHECK(claim.check(wait));
+  GODWIT_CHECK(claim.check(&handle.object, wait));
   return publish_next(
       *state_, handle, claim, wait,
-      [&](Object& object) { return may_update(handle, object, holder); },
+      [&](Object& object) -> Status {
+        GODWIT_CHECK(may_update(handle, object, holder));
+        const bool late = claim.elsewhere() && claim.elsewhere().version <= object.newest.number;
+        if (late) return refuse_stale(handle, object.newest.number);
+        return {};
+      },
       [](Visit& /*visit*/, Object& /*object*/) {});
 }
 
@@ -118,7 +123,7 @@ Result<Handle> ObjectStore::fulfil(Holder producer, const Handle& handle, std::u
                                    Arena::Wait wait) {
   GODWIT_CHECK(state_->check(handle, Rights::write));
   GODWIT_TRY(Claim claim, Claim::create(*state_, producer, ticket));
-  GODWIT_CHECK(claim.check(wait));
+  GODWIT_CHECK(claim.check(&handle.object, wait));
   return publish_next(
       *state_, handle, claim, wait,
       [&](Object& object) -> Status {
