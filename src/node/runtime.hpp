@@ -72,6 +72,8 @@ class Runtime final : private call::Dialer, private call::EngineObserver, privat
     std::optional<ref::Arena::Options> objects;
     // Set: some of them are in files.
     std::optional<ObjectsOnDisk> objects_on_disk;
+    // Where objects' bytes may be beside that. Null: nowhere.
+    std::shared_ptr<ref::ChannelSet> channels;
     fleet::Target target;
     fleet::Capacities capacities;
   };

@@ -8,6 +8,7 @@
 #include "base/fail.hpp"
 #include "fabric/waiter.hpp"
 #include "node/runtime.hpp"
+#include "ref/home/elsewhere.hpp"
 
 namespace godwit::node {
 namespace {
@@ -84,6 +85,9 @@ void Runtime::make_objects() {
       options.folder = std::move(disk->folder);
       found = std::move(disk->found);
     }
+    if (options_.channels != nullptr && !options_.channels->empty()) {
+      options.channels = std::make_shared<ref::HomeChannels>(options_.id, options_.channels);
+    }
     object_store_ = std::make_unique<ref::ObjectStore>(*reactor_, std::move(options));
     object_store_->restore(std::move(found));
     objects_used();  // leases run on
@@ -101,7 +105,8 @@ void Runtime::make_objects() {
           .arena = object_store_ != nullptr ? &object_store_->arena() : nullptr,
           .currency = currency_.get()});
   access_host_ = std::make_unique<AccessHost>(*this);
-  object_access_ = std::make_unique<ref::ObjectAccess>(*access_host_, object_store_.get());
+  object_access_ =
+      std::make_unique<ref::ObjectAccess>(*access_host_, object_store_.get(), options_.channels);
   if (object_service_ != nullptr) object_service_->reach_others_by(*object_access_);
   caller_->set_objects(object_access_.get());
 }

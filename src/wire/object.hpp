@@ -44,7 +44,7 @@ enum class ObjectOp : std::uint8_t {
   evict = 9,          // item: a handle
   exists = 10,        // item: a handle. Answer: value 1 or 0
   newest = 11,        // item: a handle. Answer: a handle
-  describe = 12,      // item: a handle. Answer: an ObjectFacts in the tail
+  describe = 12,      // item: a handle. Answer: an ObjectFacts in the tail, and a channel's name
   list = 13,          // `argument`: how many at most. Answer: ObjectFacts one after another
   set_lifetime = 14,  // item: a handle, and a PutTerms, of which the lifetime counts
   set_pinned = 15,    // item: a handle, a: 1 or 0
@@ -54,12 +54,14 @@ enum class ObjectOp : std::uint8_t {
   update = 17,
   own = 18,
   disown = 19,
-  offer = 20,          // item: a handle, a: for how many ns. Answer: value the offer
-  accept = 21,         // item: a handle, a: the offer
-  borrow = 22,         // item: a handle, a: 0 to read, 1 to write. Answer: value the borrow
-  give_back = 23,      // item: a the borrow
-  drop = 24,           // item: a handle
-  promise = 25,        // item: type of the handle, a: for how many ns, PutTerms. Answer: a handle
+  offer = 20,      // item: a handle, a: for how many ns. Answer: value the offer
+  accept = 21,     // item: a handle, a: the offer
+  borrow = 22,     // item: a handle, a: 0 to read, 1 to write. Answer: value the borrow
+  give_back = 23,  // item: a the borrow
+  drop = 24,       // item: a handle
+  // item: type of the handle, a: for how many ns, PutTerms, b: bytes of tail, which names a
+  // channel. Answer: a handle
+  promise = 25,
   take_over = 26,      // item: a handle
   fulfil = 27,         // as update
   break_promise = 28,  // item: a handle, a: an ErrorCode, b: bytes of tail, which says why
@@ -68,16 +70,28 @@ enum class ObjectOp : std::uint8_t {
   wait = 29,
   renew = 30,
   leave = 31,  // the process ends: it holds nothing any more
+  // item: c the size, b how many bytes of the tail are the name of a channel, a 0 for a new object,
+  // or 1 for the next version of the handle's, or what was promised. Answer: value the ticket; with
+  // kElsewhere the writer is to put the bytes into the channel that the tail ends with the name of,
+  // after the object's id (16 bytes), under that version; else as reserve does.
+  reserve_elsewhere = 32,
+  // item: a handle, a: a pin that locate gave with kElsewhere. Brings the bytes into the home's
+  // memory. Answer: as locate does, under the same pin.
+  fetch = 33,
 };
-inline constexpr std::uint8_t kObjectOps = 32;
+inline constexpr std::uint8_t kObjectOps = 34;
 
 struct ObjectRequest {
   ObjectOp op = ObjectOp::none;
-  std::uint8_t reserved[3]{};
+  std::uint8_t flags = 0;
+  std::uint8_t reserved[2]{};
   std::uint32_t count = 0;
   std::uint64_t argument = 0;
   std::uint64_t epoch = 0;  // of the process that asks: its lives are told apart
   std::uint64_t reserved_too = 0;
+
+  // Of locate, read and wait: the asker has channels of its own.
+  static constexpr std::uint8_t kHasChannels = 1;
 };
 static_assert(sizeof(ObjectRequest) == 32);
 
@@ -119,6 +133,9 @@ struct ObjectAnswer {
   std::uint64_t offset = 0;
 
   static constexpr std::uint32_t kInTail = 1;
+  // The tail is the name of a channel that has the bytes, under the object's id and the version; a
+  // segment is named beside that if the home's memory has them, too.
+  static constexpr std::uint32_t kElsewhere = 2;
   static constexpr std::uint32_t kVouched = 4;
 };
 static_assert(sizeof(ObjectAnswer) == 64);
@@ -151,6 +168,7 @@ struct ObjectFacts {
   static constexpr std::uint8_t kSpilled = 4;
   static constexpr std::uint8_t kPinned = 8;
   static constexpr std::uint8_t kBorrowedForWriting = 16;
+  static constexpr std::uint8_t kElsewhere = 32;  // in a channel, and not in memory
 };
 static_assert(sizeof(ObjectFacts) == 112);
 

@@ -22,6 +22,7 @@
 #include "ref/access/question.hpp"
 #include "ref/access/segments.hpp"
 #include "ref/access/view.hpp"
+#include "ref/channel/channel_set.hpp"
 #include "ref/home/store.hpp"
 
 namespace godwit::ref {
@@ -50,6 +51,8 @@ struct PutRequest {
   NewObject object{};
   std::span<const Bytes> parts{};      // one after another; lent until put() returns
   const Progress* progress = nullptr;  // the same
+  std::string_view channel{};          // where its bytes go; empty: as the policies say
+  std::span<const std::string> tags{};
 
   [[nodiscard]] std::uint64_t size() const noexcept;
 };
@@ -71,8 +74,8 @@ class ObjectAccess {
   // How often Progress is told while memory is copied: rarely enough for the copying to be fast.
   static constexpr std::size_t kProgressBytes = std::size_t{32} << 20;
 
-  // `own` is null in a process that is no home.
-  ObjectAccess(AccessHost& host, ObjectStore* own);
+  // `own` is null in a process that is no home, `channels` in one that has none.
+  ObjectAccess(AccessHost& host, ObjectStore* own, std::shared_ptr<ChannelSet> channels = {});
   ~ObjectAccess();
   // Tells homes of what was let go of; from here on nobody is told any more.
   void close();
@@ -120,6 +123,9 @@ class ObjectAccess {
                                           std::span<const Bytes> tail = {});
   [[nodiscard]] std::vector<Result<std::uint64_t>> tell_all(wire::ObjectOp op,
                                                             std::span<const Handle> handles);
+  // What resolve() would do now. Errors: those of describing it.
+  [[nodiscard]] Result<ResolveDecision> explain(const Handle& handle);
+  [[nodiscard]] const ChannelSet* channels() const noexcept { return channels_.get(); }
   [[nodiscard]] Result<std::vector<wire::ObjectFacts>> list(NodeId home, std::uint64_t at_most);
   [[nodiscard]] Asking asking();
 
@@ -155,8 +161,13 @@ class ObjectAccess {
   class Mappings;
   class KeptViews;
   struct Room;
+  struct MeasuredPaths;
   [[nodiscard]] Result<Room> write_parts(NodeId home, std::span<const Bytes> parts,
                                          const Progress* progress = nullptr);
+  // Into the room that the home's answer names.
+  [[nodiscard]] Result<Room> fill(Room room, const wire::ObjectAnswer& at,
+                                  std::span<const Bytes> parts, const Progress* progress);
+  [[nodiscard]] Result<Handle> put_in_memory(const PutRequest& request);
   [[nodiscard]] Result<Handle> settle(wire::ObjectOp op, const Handle& handle,
                                       std::span<const Bytes> parts);
   void keep_own(const Handle& handle, std::span<const Bytes> parts,
@@ -168,6 +179,41 @@ class ObjectAccess {
                                                             const wire::ObjectAnswerView& answer);
   [[nodiscard]] Result<std::shared_ptr<const View>> fetch(const Handle& handle,
                                                           const wire::ObjectAnswer& found);
+  // Of what is in the home's memory.
+  [[nodiscard]] Result<std::shared_ptr<const View>> view_in_memory(const Handle& handle,
+                                                                   const wire::ObjectAnswer& found,
+                                                                   std::string_view channel);
+
+  // --- elsewhere.cpp: where channels have the bytes ---
+  [[nodiscard]] std::uint8_t question_flags() const noexcept;
+  [[nodiscard]] Result<Handle> put_elsewhere(NamedChannel& channel, const PutRequest& request);
+  [[nodiscard]] Result<Handle> put_by_policy(const PutRequest& request);
+  // Into a channel, as far as it can be told before.
+  [[nodiscard]] bool goes_elsewhere(const PutRequest& request) const;
+  // Room for the next version, filled; in a channel if the home says so.
+  [[nodiscard]] Result<Room> write_next(const Handle& handle, std::span<const Bytes> parts);
+  [[nodiscard]] Result<Buffer> get_from(NamedChannel& channel, const Handle& handle,
+                                        std::uint64_t version, const ByteRange& range);
+  // The channel, if it is to be read from here; null, and why not.
+  [[nodiscard]] NamedChannel* readable(std::string_view name, std::uint64_t size, std::string& why);
+  // `answer` says that a channel has it, and pins it. The channel's bytes, or the home's, which are
+  // brought into its memory.
+  [[nodiscard]] Result<std::shared_ptr<const View>> view_elsewhere(const Handle& handle,
+                                                                   const wire::ObjectAnswer& found,
+                                                                   std::string_view channel);
+  [[nodiscard]] Result<wire::ObjectAnswer> bring_to_home(const Handle& handle,
+                                                         const wire::ObjectAnswer& found,
+                                                         std::string_view channel,
+                                                         const std::string& why);
+  [[nodiscard]] Status copy_elsewhere(const Handle& handle, const wire::ObjectAnswer& found,
+                                      std::string_view channel, const ByteRange& range,
+                                      const Take& take);
+  [[nodiscard]] Result<Buffer> read_elsewhere(const Handle& handle, const wire::ObjectAnswer& found,
+                                              std::string_view channel,
+                                              const detail::ObjectSelection& selection);
+  // The home does not answer: what a channel has under the handle. Null: none has it.
+  [[nodiscard]] std::shared_ptr<const View> view_without_home(const Handle& handle,
+                                                              const Error& why);
   [[nodiscard]] Status read_pieces(const Handle& handle, std::uint64_t pin, const ByteRange& range,
                                    const Take& take);
 
@@ -176,6 +222,8 @@ class ObjectAccess {
   std::shared_ptr<Holdings> holdings_;
   std::unique_ptr<Mappings> mappings_;
   std::shared_ptr<KeptViews> kept_;
+  const std::shared_ptr<ChannelSet> channels_;
+  std::unique_ptr<MeasuredPaths> paths_;  // with channels
 };
 
 }  // namespace godwit::ref

@@ -10,6 +10,7 @@
 #include "ref/access/holdings.hpp"
 #include "ref/access/kept_views.hpp"
 #include "ref/access/mappings.hpp"
+#include "ref/access/measured_paths.hpp"
 #include "ref/home/pin_keeper.hpp"
 
 namespace godwit::ref {
@@ -53,6 +54,12 @@ Error in_context(const Handle& handle, const Error& error) {
                                   to_hex(handle.home), error.message)};
 }
 
+Result<AnsweredItem> locate_one(const Asking& asking, const Question& question,
+                                Ask how = Ask::at_once) {
+  GODWIT_TRY(Answered answered, ask(asking, question, how));
+  return finish_one(std::move(answered.call));
+}
+
 }  // namespace
 
 bool ObjectAccess::is_own(NodeId home) {
@@ -67,7 +74,9 @@ ViewResult ObjectAccess::resolve(const Handle& handle, std::chrono::nanoseconds 
   const Clock::time_point asked_at = Clock::now();
   detail::CallHandle call = ask_for(handle, vouched, at_most);
   call.wait();
-  return answered(handle, std::move(call), vouched, asked_at);
+  ViewResult view = answered(handle, std::move(call), vouched, asked_at);
+  if (view && paths_ != nullptr) paths_->add((*view)->path, (*view)->bytes.size(), asked_at);
+  return view;
 }
 
 detail::CallHandle ObjectAccess::begin_resolve(const Handle& handle,
@@ -100,7 +109,8 @@ detail::CallHandle ObjectAccess::ask_for(const Handle& handle, std::uint64_t vou
                 .op = ObjectOp::locate,
                 .items = {&item, 1},
                 .argument = kSmall,
-                .time_left = at_most},
+                .time_left = at_most,
+                .flags = question_flags()},
                Ask::at_once);
 }
 
@@ -112,6 +122,9 @@ ViewResult ObjectAccess::answered(const Handle& handle, detail::CallHandle call,
     const ObjectItem item{.handle = handle, .b = vouched};
     answer =
         ask_one(asking(), NodeId{handle.home}, ObjectOp::locate, item, {}, kSmall, Ask::slowly);
+  }
+  if (!answer && channels_ != nullptr) {
+    if (auto view = view_without_home(handle, answer.error())) return view;
   }
   if (!answer) return tl::unexpected(in_context(handle, answer.error()));
   const auto voucher = wire::take_voucher(answer->answer);
@@ -127,7 +140,8 @@ ViewResult ObjectAccess::await(const Handle& handle, std::uint64_t newer_than,
                                  .op = ObjectOp::wait,
                                  .items = {&item, 1},
                                  .argument = kSmall,
-                                 .time_left = at_most});
+                                 .time_left = at_most,
+                                 .flags = question_flags()});
   if (!answered) return tl::unexpected(in_context(handle, answered.error()));
   GODWIT_TRY(const wire::ObjectAnswerView answer, wire::parse_object_answer(answered->bytes));
   if (const Status good = check(answer); !good) {
@@ -149,21 +163,35 @@ ViewResult ObjectAccess::view_of(const Handle& handle, detail::CallHandle call,
         View{handle, answer.fixed.version, answer.tail, Path::message,
              std::make_shared<const detail::CallHandle>(std::move(call))});
   }
+  const bool elsewhere = (answer.fixed.flags & ObjectAnswer::kElsewhere) != 0;
+  const std::string_view channel = elsewhere ? text_of(answer.tail) : std::string_view();
+  if (elsewhere && answer.fixed.segment == 0) {
+    return view_elsewhere(handle, answer.fixed, channel);
+  }
+  return view_in_memory(handle, answer.fixed, channel);
+}
+
+ViewResult ObjectAccess::view_in_memory(const Handle& handle, const ObjectAnswer& found,
+                                        std::string_view channel) {
   const NodeId home{handle.home};
-  auto segment = mappings_->get({home, answer.fixed.segment, fabric::Access::read});
+  auto segment = mappings_->get({home, found.segment, fabric::Access::read});
   if (!segment) {
-    release(home, answer.fixed.value, size);
+    release(home, found.value, found.size);
     return tl::unexpected(in_context(handle, segment.error()));
   }
-  if (*segment == nullptr) return fetch(handle, answer.fixed);
+  if (*segment == nullptr) {
+    std::string why;
+    const bool quicker = !channel.empty() && readable(channel, found.size, why) != nullptr;
+    return quicker ? view_elsewhere(handle, found, channel) : fetch(handle, found);
+  }
   const SegmentMap::Mapped memory = *std::move(segment);
-  auto keeps = std::make_shared<const Mapped>(memory, *this, home, answer.fixed);
-  if (!memory->holds(answer.fixed.offset, size)) {
+  auto keeps = std::make_shared<const Mapped>(memory, *this, home, found);
+  if (!memory->holds(found.offset, found.size)) {
     return fail(ErrorCode::protocol_violation, "the object lies beyond the end of its segment");
   }
-  const Bytes bytes{memory->data() + answer.fixed.offset, size};
+  const Bytes bytes{memory->data() + found.offset, found.size};
   return std::make_shared<const View>(
-      View{handle, answer.fixed.version, bytes, Path::mapping, std::move(keeps)});
+      View{handle, found.version, bytes, Path::mapping, std::move(keeps)});
 }
 
 // Copies an object piece by piece.
@@ -245,9 +273,21 @@ Status ObjectAccess::copy_out(const Handle& handle, const ByteRange& range, cons
     return give(*view);
   }
   const ObjectItem item{.handle = handle};
-  auto answered = ask_one(asking(), home, ObjectOp::locate, item, {}, kSmall);
-  if (!answered) return tl::unexpected(in_context(handle, answered.error()));
+  auto answered = locate_one(asking(), {.home = home,
+                                        .op = ObjectOp::locate,
+                                        .items = {&item, 1},
+                                        .argument = kSmall,
+                                        .flags = question_flags()});
+  if (!answered) {
+    const auto view = channels_ != nullptr ? view_without_home(handle, answered.error()) : nullptr;
+    if (view != nullptr) return give(*view);
+    return tl::unexpected(in_context(handle, answered.error()));
+  }
   const ObjectAnswer& found = answered->answer.fixed;
+  if ((found.flags & ObjectAnswer::kElsewhere) != 0 && found.segment == 0) {
+    GODWIT_TRY(const ByteRange part, part_of(found.size));
+    return copy_elsewhere(handle, found, text_of(answered->answer.tail), part, take);
+  }
   if ((found.flags & ObjectAnswer::kInTail) == 0) {
     const auto segment = mappings_->get({home, found.segment, fabric::Access::read});
     if (segment && *segment == nullptr) {
@@ -267,38 +307,18 @@ Result<Buffer> ObjectAccess::read(const Handle& handle, const detail::ObjectSele
                         .c = selection.step,
                         .d = selection.pieces};
   const bool much = selection.bytes * selection.pieces > kSmall;
-  auto answered = ask_one(asking(), NodeId{handle.home}, ObjectOp::read, item, {}, 0,
-                          much ? Ask::slowly : Ask::at_once);
+  auto answered = locate_one(asking(),
+                             {.home = NodeId{handle.home},
+                              .op = ObjectOp::read,
+                              .items = {&item, 1},
+                              .flags = question_flags()},
+                             much ? Ask::slowly : Ask::at_once);
   if (!answered) return tl::unexpected(in_context(handle, answered.error()));
-  return Buffer::copy_of(answered->answer.tail);
-}
-
-// One message for all objects of a home.
-std::vector<ViewResult> ObjectAccess::resolve_batch(std::span<const Handle> handles) {
-  constexpr std::size_t kPerMessage = 1000;
-  std::vector<ViewResult> views(handles.size());
-  for (const HomeGroup& group : by_home(handles, kPerMessage)) {
-    auto all = ask_all(
-        asking(),
-        {.home = group.home, .op = ObjectOp::locate, .items = group.items, .argument = kSmall},
-        Ask::slowly);
-    std::shared_ptr<const detail::CallHandle> reply;
-    if (all) reply = std::make_shared<const detail::CallHandle>(std::move(all->call));
-    for (std::size_t i = 0; i < group.which.size(); ++i) {
-      const Handle& handle = handles[group.which[i]];
-      ViewResult& view = views[group.which[i]];
-      const auto answer = answer_to(all, i);
-      if (!answer) {
-        view = tl::unexpected(in_context(handle, answer.error()));
-      } else if ((answer->fixed.flags & ObjectAnswer::kInTail) != 0) {
-        view = std::make_shared<const View>(
-            View{handle, answer->fixed.version, answer->tail, Path::message, reply});
-      } else {
-        view = view_of(handle, {}, *answer);
-      }
-    }
+  if ((answered->answer.fixed.flags & ObjectAnswer::kElsewhere) != 0) {
+    return read_elsewhere(handle, answered->answer.fixed, text_of(answered->answer.tail),
+                          selection);
   }
-  return views;
+  return Buffer::copy_of(answered->answer.tail);
 }
 
 }  // namespace godwit::ref

@@ -8,7 +8,9 @@
 #include "base/fail.hpp"
 #include "call/context.hpp"
 #include "ref/home/answers.hpp"
+#include "ref/home/elsewhere.hpp"
 #include "ref/home/pin_keeper.hpp"
+#include "ref/home/request.hpp"
 #include "wire/stream.hpp"
 
 namespace godwit::ref {
@@ -42,7 +44,8 @@ wire::ObjectFacts facts_of(const ObjectDescription& object) {
   facts.flags = static_cast<std::uint8_t>(
       flag(object.pending, Facts::kPending) | flag(object.persistent, Facts::kPersistent) |
       flag(object.spilled, Facts::kSpilled) | flag(object.pinned_by_user, Facts::kPinned) |
-      flag(object.borrowed_for_writing, Facts::kBorrowedForWriting));
+      flag(object.borrowed_for_writing, Facts::kBorrowedForWriting) |
+      flag(object.elsewhere, Facts::kElsewhere));
   facts.readers_left = object.readers_left;
   if (object.time_left) facts.time_left_ns = object.time_left->count();
   if (object.owner) facts.owner = object.owner->node.value;
@@ -58,6 +61,8 @@ std::uint64_t data_bytes(ObjectOp op, const ObjectItem& item) {
   switch (op) {
     case ObjectOp::put:
     case ObjectOp::write: return item.handle.size;
+    case ObjectOp::promise:
+    case ObjectOp::reserve_elsewhere:
     case ObjectOp::break_promise: return item.b;
     case ObjectOp::update:
     case ObjectOp::fulfil: return item.a == 0 ? item.b : 0;
@@ -79,13 +84,6 @@ void append_vouched(Bytes bytes, const Voucher& voucher, Answers& answers) {
 }
 
 }  // namespace
-
-struct ObjectService::Request {
-  const wire::ObjectRequest& head;
-  const Asker& asker;
-  Holder holder;
-  Arena::Wait wait;
-};
 
 namespace {
 
@@ -212,6 +210,8 @@ Status ObjectService::do_item(const Request& request, const ObjectItem& item, By
     case ObjectOp::update: return do_put(request, item, data, answers);
     case ObjectOp::locate: return do_locate(request, item, answers);
     case ObjectOp::read: return do_read(request, item, answers);
+    case ObjectOp::reserve_elsewhere: return do_reserve_elsewhere(request, item, data, answers);
+    case ObjectOp::fetch: return do_fetch(request, item, answers);
     case ObjectOp::evict: return store_.evict(item.handle, request.wait);
     case ObjectOp::exists: answers.last().value = store_.exists(item.handle) ? 1 : 0; return {};
     case ObjectOp::newest: {
@@ -221,7 +221,10 @@ Status ObjectService::do_item(const Request& request, const ObjectItem& item, By
     }
     case ObjectOp::describe: {
       GODWIT_TRY(const ObjectDescription object, store_.describe(item.handle));
-      answers.append(bytes_of_value(facts_of(object)));
+      const wire::ObjectFacts facts = facts_of(object);
+      const std::string_view channel =
+          object.channel != 0 ? store_.channels()->name_of(object.channel) : std::string_view();
+      answers.append(bytes_of_value(facts), bytes_of(channel));
       return {};
     }
     case ObjectOp::set_lifetime:
@@ -292,12 +295,14 @@ Status ObjectService::do_settle(const Request& request, const ObjectItem& item, 
 }
 
 Status ObjectService::do_locate(const Request& request, const ObjectItem& item, Answers& answers) {
-  GODWIT_TRY(const Located found, store_.locate(request.holder, item.handle, request.wait));
-  const Voucher voucher = item.b != 0 ? store_.vouch_for(item.handle) : Voucher{};
+  GODWIT_TRY(const Located found,
+             store_.locate(request.holder, item.handle, request.wait, from_of(request.head)));
   ObjectAnswer& answer = answers.last();
   answer.version = found.version;
   answer.size = found.size;
   answer.type = found.type;
+  if (tell_elsewhere(found, answers)) return {};
+  const Voucher voucher = item.b != 0 ? store_.vouch_for(item.handle) : Voucher{};
   const std::size_t most = request.asker.may_wait ? kMaxInAnswer : kMaxAtOnce;
   if (found.size <= std::min<std::uint64_t>(request.head.argument, most) &&
       found.size <= kMaxTogether - std::min(kMaxTogether, answers.tail_bytes())) {
@@ -306,10 +311,15 @@ Status ObjectService::do_locate(const Request& request, const ObjectItem& item, 
     append_vouched({found.data, found.size}, voucher, answers);
     return {};
   }
-  append_vouched({}, voucher, answers);
   answer.value = found.pin;
   answer.segment = found.segment;
   answer.offset = found.offset;
+  if (found.channel != 0 && from_of(request.head) == ObjectStore::From::anywhere) {
+    answer.flags = ObjectAnswer::kElsewhere;
+    answers.append(bytes_of(store_.channels()->name_of(found.channel)));
+  } else {
+    append_vouched({}, voucher, answers);
+  }
   return {};
 }
 
@@ -318,10 +328,20 @@ Status ObjectService::do_read(const Request& request, const ObjectItem& item, An
   GODWIT_TRY(const Located found,
              request.head.argument != 0
                  ? store_.locate_again(request.holder, item.handle, request.head.argument)
-                 : store_.locate(request.holder, item.handle, request.wait));
+                 : store_.locate(request.holder, item.handle, request.wait, from_of(request.head)));
+  if (found.is_elsewhere() && request.head.argument == 0) {
+    answers.last().version = found.version;
+    answers.last().size = found.size;
+    answers.last().type = found.type;
+    if (tell_elsewhere(found, answers)) return {};
+  }
   PinKeeper keeper(store_, request.holder, found.pin);
   const auto [first, piece, step, pieces] = std::array{item.a, item.b, item.c, item.d};
   const std::uint64_t last = pieces == 0 ? 0 : pieces - 1;
+  if (found.is_elsewhere()) {
+    return fail(ErrorCode::would_block, "object {} is not in memory: fetch it first",
+                item.handle.object.short_hex());
+  }
   const bool fits = pieces == 0 || piece == 0 ||
                     (piece <= found.size && first <= found.size - piece &&
                      (last == 0 || step <= (found.size - piece - first) / last));
@@ -387,7 +407,10 @@ Status ObjectService::do_promise(const Request& request, const ObjectItem& item,
                                  Answers& answers) {
   switch (request.head.op) {
     case ObjectOp::promise: {
-      GODWIT_TRY(const NewObject object, new_object(item));
+      GODWIT_TRY(NewObject object, new_object(item));
+      if (!data.empty()) {
+        GODWIT_TRY(object.channel, channel_named(data));
+      }
       const auto at_most = Duration(static_cast<std::int64_t>(item.a));
       GODWIT_TRY(const Handle made, store_.promise(request.holder, object, at_most));
       answers.append(made);

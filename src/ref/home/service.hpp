@@ -32,6 +32,12 @@ class StreamAnswers {
   virtual void leave(Holder holder) = 0;
 };
 
+// What a locate or wait may answer with: where the bytes are, if the asker can get at them.
+[[nodiscard]] inline ObjectStore::From from_of(const wire::ObjectRequest& head) noexcept {
+  return (head.flags & wire::ObjectRequest::kHasChannels) != 0 ? ObjectStore::From::anywhere
+                                                               : ObjectStore::From::memory;
+}
+
 // Any thread. The store outlives it.
 class ObjectService final : public call::Objects {
  public:
@@ -82,6 +88,15 @@ class ObjectService final : public call::Objects {
                                  Answers& answers);
   [[nodiscard]] Status do_locate(const Request& request, const wire::ObjectItem& item,
                                  Answers& answers);
+  // --- service_elsewhere.cpp ---
+  [[nodiscard]] Status do_reserve_elsewhere(const Request& request, const wire::ObjectItem& item,
+                                            Bytes name, Answers& answers);
+  [[nodiscard]] Status do_fetch(const Request& request, const wire::ObjectItem& item,
+                                Answers& answers);
+  // True: the answer says which channel has it, and that is all there is to say.
+  [[nodiscard]] bool tell_elsewhere(const Located& found, Answers& answers);
+  // Errors: unsupported (this node has no channel of that name).
+  [[nodiscard]] Result<std::uint16_t> channel_named(Bytes name) const;
   [[nodiscard]] Status do_read(const Request& request, const wire::ObjectItem& item,
                                Answers& answers);
   [[nodiscard]] Status do_ownership(const Request& request, const wire::ObjectItem& item,
