@@ -37,6 +37,7 @@ class Caller final : public fabric::TransportEvents {
     const NodeId self = random_node_id();
     options.hello = [self] { return fabric::Hello{self, {1}, "caller"}; };
     options.key = &sides.key;
+    options.heartbeat = kPatient;
     GODWIT_TRY(caller->transport_,
                RelayTransport::create(*caller->reactor_, *caller, std::move(options)));
     fabric::Address to = sides.relay;

@@ -115,6 +115,7 @@ void serve_peer(int report, const trust::FleetKey& key, const Address& relay) {
   const NodeId self = random_node_id();
   options.hello = [self] { return fabric::Hello{self, {1}, "peer"}; };
   options.key = &key;
+  options.heartbeat = kPatient;
   auto made = fabric::relay::RelayTransport::create(**reactor, answering, std::move(options));
   if (!made) return;
   answering.transport = *std::move(made);

@@ -3,15 +3,20 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
-#include <memory>
-#include <string>
+#include <utility>
+#include <vector>
 
 #include "fabric/fd.hpp"
 #include "fabric/relay/transport.hpp"
 #include "godwit/error.hpp"
 
 namespace godwit::bench {
+
+// Nobody beats while the others' rows are measured.
+inline constexpr fabric::Heartbeat kPatient{.interval = std::chrono::seconds(1),
+                                            .silence = std::chrono::minutes(5)};
 
 // Killed and waited for when this object ends; ends with this process, however that ends.
 class Side {

@@ -169,6 +169,9 @@ Result<std::unique_ptr<Node>> Node::start(const Settings& settings, trace::Log& 
   options.seeds = settings.join;
   // Whoever else is enrolled there knows the fleet.
   if (!settings.relay.empty()) options.seeds.push_back("relay:" + settings.relay);
+  for (const std::string& address : settings.listen) {
+    if (address.starts_with("relay:")) options.seeds.push_back(address);
+  }
   if (!settings.key_file.empty()) {
     GODWIT_TRY(options.key, trust::FleetKey::load(settings.key_file));
   }

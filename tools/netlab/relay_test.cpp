@@ -1,4 +1,5 @@
 // A fleet in two private networks, each behind NAT and a firewall, with a relay between them.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <poll.h>
 #include <unistd.h>
