@@ -1,102 +1,13 @@
 // Objects whose bytes are in channels, in whole fleets: a folder, and a real Redis server.
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "base/folder_for_test.hpp"
-#include "node/object_for_test.hpp"
-#include "ref/channel/redis/redis_for_test.hpp"
+#include "node/channel_for_test.hpp"
 
 namespace godwit::node {
 namespace {
-
-using Numbers = std::uint64_t[];
-
-// A place that can be counted.
-class ChannelPlace {
- public:
-  virtual ~ChannelPlace() = default;
-  virtual std::string url() const = 0;
-  virtual std::size_t count() const = 0;
-};
-
-class FolderPlace final : public ChannelPlace {
- public:
-  std::string url() const override { return "file:" + path().string(); }
-  std::size_t count() const override {
-    std::size_t files = 0;
-    if (!std::filesystem::exists(path())) return 0;
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(path())) {
-      files += entry.is_regular_file() ? 1U : 0U;
-    }
-    return files;
-  }
-
- private:
-  [[nodiscard]] std::filesystem::path path() const { return folder_ / "store"; }
-  TestFolder folder_;
-};
-
-class RedisPlace final : public ChannelPlace {
- public:
-  std::string url() const override { return server.url("timeout_ms=1000"); }
-  std::size_t count() const override { return server.keys(); }
-  ref::RedisForTest server{{.password = "geheim"}};
-};
-
-struct Where {
-  const char* channel;
-  LocalTransport transport;
-};
-
-class Channels : public testing::TestWithParam<Where> {
- protected:
-  Channels() {
-    if (std::string_view(GetParam().channel) == "file") {
-      place_ = std::make_unique<FolderPlace>();
-    } else {
-      auto redis = std::make_unique<RedisPlace>();
-      redis_ = &redis->server;
-      place_ = std::move(redis);
-    }
-  }
-
-  // Nodes and client have the channel "store"; what the client's policy is, `more` says.
-  Fleet start(const std::string& more = "", std::vector<std::string> arguments = {}) const {
-    LocalOptions options;
-    options.transport = GetParam().transport;
-    options.node_arguments = {"--jit=off", "--channel=store " + place_->url()};
-    for (std::string& argument : arguments) options.node_arguments.push_back(std::move(argument));
-    options.client = client(more);
-    return local(2, std::move(options));
-  }
-  ClientOptions client(const std::string& more = "") const {
-    ClientOptions options;
-    options.channels = {good(ChannelOptions::parse("store " + place_->url() + " " + more))};
-    return options;
-  }
-  static Ref<Numbers> again(const Fleet& fleet, const Ref<Numbers>& ref) {
-    return good(Ref<Numbers>::parse(fleet, ref.handle().to_text()));
-  }
-  static bool equal(std::span<const std::uint64_t> a, const std::vector<std::uint64_t>& b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end());
-  }
-  [[nodiscard]] bool becomes_empty() const {
-    return eventually([&] { return place_->count() == 0; });
-  }
-  static PutOptions in_store(Lifetime lifetime = {}) {
-    PutOptions options;
-    options.lifetime = lifetime;
-    options.channel = "store";
-    return options;
-  }
-
-  std::unique_ptr<ChannelPlace> place_;
-  ref::RedisForTest* redis_ = nullptr;
-};
 
 TEST_P(Channels, AnObjectIsPutIntoItReadFromItAndRemovedWhenItEnds) {
   Fleet fleet = start();
@@ -311,58 +222,6 @@ INSTANTIATE_TEST_SUITE_P(Stores, Channels,
                            return std::string(where.param.channel) +
                                   (where.param.transport == LocalTransport::shm ? "Shm" : "Tcp");
                          });
-
-// --- A server that is killed ---
-
-class ChannelFaults : public Channels {};
-
-TEST_P(ChannelFaults, KeysOfWhatEndedWhileItWasAwayGoWhenItIsBack) {
-  Fleet fleet = start();
-  const auto ref = good(fleet.node(0).put(numbers(50'000), in_store()));
-  EXPECT_EQ(place_->count(), 1U);
-  redis_->stop_answering();
-  good(ref.evict());
-  EXPECT_FALSE(good(ref.exists()));
-  redis_->answer_again();
-  EXPECT_TRUE(becomes_empty());
-}
-
-TEST_P(ChannelFaults, AKilledServerIsACleanErrorAndPoliciesGoOnWithMemory) {
-  Fleet fleet = start("priority=5");
-  const auto ref = good(fleet.node(0).put(numbers(50'000)));
-  EXPECT_EQ(good(ref.status()).channel, "store");
-  redis_->kill();
-  const auto lost = again(fleet, ref).resolve();
-  expect_error(lost, ErrorCode::unreachable, "channel store (redis://:***@127.0.0.1:");
-  EXPECT_EQ(lost.error().message.find("geheim"), std::string::npos);
-  expect_error(fleet.node(0).put(numbers(50'000), in_store()), ErrorCode::unreachable, "store");
-  const auto next = good(fleet.node(0).put(numbers(50'000)));
-  EXPECT_EQ(good(next.status()).channel, "") << "it goes where it can";
-  EXPECT_TRUE(equal(*good(again(fleet, next).resolve()), numbers(50'000)));
-  redis_->start();  // empty
-  EXPECT_TRUE(eventually([&] {
-    const auto put = fleet.node(0).put(numbers(50'000));
-    return put && good(put->status()).channel == "store";
-  })) << "it is used again";
-  expect_error(again(fleet, ref).resolve(), ErrorCode::not_found, "store");
-}
-
-TEST_P(ChannelFaults, AWriterThatDiesLeavesNoKeys) {
-  Fleet fleet = start();
-  {
-    // Its reservation is given back when it leaves; the bytes were there.
-    Fleet writer = good(Fleet::join(fleet.describe().front().addresses.front(), client()));
-    redis_->ask({"CONFIG", "SET", "maxmemory", "1"});
-    EXPECT_FALSE(writer.node(0).put(numbers(50'000), in_store()));
-    redis_->ask({"CONFIG", "SET", "maxmemory", "0"});
-  }
-  EXPECT_TRUE(becomes_empty());
-  EXPECT_TRUE(eventually(
-      [&] { return status_of(fleet, fleet.node(0))["objects"]["reservations"].number() == 0; }));
-}
-
-INSTANTIATE_TEST_SUITE_P(Redis, ChannelFaults, testing::Values(Where{"redis", LocalTransport::shm}),
-                         [](const auto&) { return std::string("Shm"); });
 
 }  // namespace
 }  // namespace godwit::node

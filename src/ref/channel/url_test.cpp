@@ -63,7 +63,7 @@ TEST(ChannelUrl, WhatIsNoneIsRefused) {
   }
   const auto unknown = open_channel("s3://bucket");
   EXPECT_EQ(unknown.error().code, ErrorCode::unsupported);
-  EXPECT_THAT(unknown.error().message, HasSubstr("file, memory, redis"));
+  EXPECT_THAT(unknown.error().message, HasSubstr("memory, redis, redis+cluster"));
   EXPECT_FALSE(register_channel("a b", [](const ChannelUrl&) { return open_channel("memory:"); }));
 }
 

@@ -40,7 +40,7 @@ class HomeChannels {
   static constexpr std::chrono::milliseconds kFirstPause{50};
   static constexpr std::chrono::milliseconds kMostPause{5'000};
   // What close() waits for stores, at most, beside their own time-outs.
-  static constexpr std::chrono::seconds kFarewell{3};
+  static constexpr std::chrono::seconds kFarewell{2};
 
   struct Stats {
     std::uint64_t fetches = 0, removed = 0, failed = 0, dropped = 0, pending = 0;

@@ -24,8 +24,10 @@ class RedisChannel final : public Channel {
   static constexpr std::uint64_t kPartBytes = std::uint64_t{64} << 20;
   static constexpr std::uint64_t kTimeToLiveS = 86'400;
   static constexpr std::size_t kBatch = 64;  // commands that are under way at a time
-  static constexpr unsigned kMaxRounds =
-      4;  // of one call: redirections, connections that had ended
+  // Of one call: redirections, and connections that had ended.
+  static constexpr unsigned kMaxRounds = 4;
+  // Of one get(): a value in parts that is put anew meanwhile is read from the beginning.
+  static constexpr unsigned kMaxReads = 64;
 
   // Options: ttl=SECONDS (0: never), timeout_ms, db (of a Unix socket), part_bytes (for tests); of
   // TLS ca, cert, key, name. Errors: bad_address, and those of TlsContext.

@@ -43,7 +43,7 @@ Result<std::uint64_t> RedisChannel::size(std::string_view key) {
 Status RedisChannel::get(std::string_view key, std::uint64_t offset, std::span<std::byte> into) {
   GODWIT_CHECK(check_key(key));
   const Range range{key, offset, into};
-  for (unsigned round = 0; round < kMaxRounds; ++round) {
+  for (unsigned round = 0; round < kMaxReads; ++round) {
     const auto done =
         at(key, [&](RedisConnection& connection) { return get_once(connection, range); });
     if (!done) return tl::unexpected(done.error());
