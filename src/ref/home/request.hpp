@@ -12,4 +12,7 @@ struct ObjectService::Request {
   Arena::Wait wait;
 };
 
+// The bytes are an item's tail, and a voucher follows if there is one.
+void append_vouched(Bytes bytes, const Voucher& voucher, Answers& answers);
+
 }  // namespace godwit::ref
