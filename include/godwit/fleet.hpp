@@ -109,8 +109,10 @@ class GODWIT_API Fleet {
   // this object, or with this process however it ends. Errors: not_found (no executable), io,
   // unreachable (a node did not come up; the message has the end of its log).
   [[nodiscard]] static Result<Fleet> local(std::size_t count, LocalOptions options = {});
-  // Connects to the fleet that a node at `address` belongs to: "shm:PATH", "tcp:HOST:PORT", or
-  // "local" for the fleet that `godwit up` started. Errors: bad_address, unreachable, unauthorised.
+  // Connects to the fleet that a node at `address` belongs to: "shm:PATH", "tcp:HOST:PORT",
+  // "relay:HOST:PORT" for whichever node is enrolled at a relay, "relay:HOST:PORT/ID" for one of
+  // them, or "local" for the fleet that `godwit up` started. Errors: bad_address, unreachable,
+  // unauthorised.
   [[nodiscard]] static Result<Fleet> join(std::string_view address, ClientOptions options = {});
 
   Fleet(Fleet&&) noexcept;
