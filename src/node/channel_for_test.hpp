@@ -44,9 +44,10 @@ class FolderPlace final : public ChannelPlace {
 
 class RedisPlace final : public ChannelPlace {
  public:
-  std::string url() const override { return server.url("timeout_ms=1000"); }
+  std::string url() const override { return server.url(options); }
   std::size_t count() const override { return server.keys(); }
   ref::RedisForTest server{{.password = "geheim"}};
+  std::string options = "timeout_ms=1000";
 };
 
 struct Where {
@@ -62,6 +63,7 @@ class Channels : public testing::TestWithParam<Where> {
     } else {
       auto redis = std::make_unique<RedisPlace>();
       redis_ = &redis->server;
+      redis_options_ = &redis->options;
       place_ = std::move(redis);
     }
   }
@@ -98,6 +100,7 @@ class Channels : public testing::TestWithParam<Where> {
 
   std::unique_ptr<ChannelPlace> place_;
   ref::RedisForTest* redis_ = nullptr;
+  std::string* redis_options_ = nullptr;
 };
 
 }  // namespace godwit::node

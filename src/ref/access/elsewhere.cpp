@@ -74,7 +74,8 @@ Result<Handle> ObjectAccess::put_by_policy(const PutRequest& request) {
       made = put_in_memory(request);
       if (made) paths_->add_put(size, begin);
     }
-    if (made || is_home_gone(made.error().code)) return made;
+    // Without a home there is nowhere else to go; without a channel there is.
+    if (made || (channel == nullptr && is_home_gone(made.error().code))) return made;
   }
   return made;
 }
