@@ -1,9 +1,8 @@
 // The runtime's links: transports, listening and dialling.
 #include <unistd.h>
 
-#include <algorithm>
-#include <functional>
 #include <utility>
+#include <vector>
 
 #include "base/fail.hpp"
 #include "fabric/relay/transport.hpp"
@@ -23,19 +22,22 @@ constexpr std::chrono::milliseconds kHeadStart{300};
 // After a link through a relay came up, for the peer's addresses to be known.
 constexpr std::chrono::milliseconds kSeekPause{1000};
 
+bool is_relay(const fabric::Address& address) {
+  return address.scheme == Scheme::relay;
+}
+
+// In the node's order, but relays last.
 std::vector<fabric::Address> usable_addresses(const fleet::NodeRecord& record) {
   std::vector<fabric::Address> usable;
+  std::vector<fabric::Address> relays;
   for (const std::string& text : record.addresses) {
     const auto address = fabric::Address::parse(text);
     if (!address) continue;
     if (address->scheme == Scheme::shm && ::access(address->host.c_str(), F_OK) != 0) continue;
-    usable.push_back(*address);
+    (is_relay(*address) ? relays : usable).push_back(*address);
   }
+  usable.insert(usable.end(), relays.begin(), relays.end());
   return usable;
-}
-
-bool is_relay(const fabric::Address& address) {
-  return address.scheme == Scheme::relay;
 }
 
 }  // namespace
@@ -135,8 +137,7 @@ Result<call::Dialer::Dialled> Runtime::dial(NodeId node, unsigned attempt) {
   if (!record) {
     return fail(ErrorCode::not_found, "no node of this fleet has the id {}", to_hex(node.value));
   }
-  std::vector<fabric::Address> usable = usable_addresses(*record);
-  std::ranges::stable_partition(usable, std::not_fn(is_relay));
+  const std::vector<fabric::Address> usable = usable_addresses(*record);
   if (attempt >= usable.size()) {
     return fail(ErrorCode::not_found, "{} has no {}address this process can reach ({})",
                 record->name.empty() ? to_hex(node.value) : "node '" + record->name + "'",
