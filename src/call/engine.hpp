@@ -275,12 +275,14 @@ class Engine final : public code::StoreEvents, private CodeSearchHost {
 
   // object_arguments.cpp
   [[nodiscard]] bool has_objects(IncomingCall& call, const code::FunctionSlot& slot);
+  [[nodiscard]] bool promises_settled(IncomingCall& call, const code::FunctionSlot& slot);
   void find_elsewhere(IncomingCall& call, const code::FunctionSlot& slot);
   static void find_on_executor(Executor::Job& job);
   static void deliver_found(Engine& engine, Posted& posted);
 
   // waiting.cpp
   void hold_back(IncomingCall& call);
+  void wait_for(IncomingCall& call, std::uint64_t waiter, std::uint64_t token);
   void wake(std::uint64_t waiter);
   void stop_waiting(IncomingCall& call);
   void arm_waiting_sweep();

@@ -60,7 +60,8 @@ enum class ObjectOp : std::uint8_t {
   fulfil = 27,         // as update
   break_promise = 28,  // item: a handle, a: an ErrorCode, b: bytes of tail, which says why
   // item: a handle, a: a version, or 0. Answers as locate does, of the newest version, once that is
-  // newer than `a`, or for 0 once it is there.
+  // newer than `a`, or for 0 once it is there. With c other than 0: only that it is so, or will
+  // never be.
   wait = 29,
   renew = 30,
   leave = 31,  // the process ends: it holds nothing any more

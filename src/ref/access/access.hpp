@@ -97,6 +97,10 @@ class ObjectAccess {
                                                                    detail::CallHandle call);
   [[nodiscard]] std::vector<Result<std::shared_ptr<const View>>> resolve_batch(
       std::span<const Handle> handles);
+  // A few of other homes at the same time: all homes are asked before one is waited for, and of
+  // large ones the first pieces are under way together.
+  [[nodiscard]] std::vector<Result<std::shared_ptr<const View>>> resolve_together(
+      std::span<const Handle> handles, std::chrono::nanoseconds at_most);
   // Waits until a promised object is there, or for `newer_than` other than 0 until there is a newer
   // version than that, and resolves it.
   [[nodiscard]] Result<std::shared_ptr<const View>> await(const Handle& handle,
@@ -139,6 +143,8 @@ class ObjectAccess {
   [[nodiscard]] bool is_own(NodeId home);
   class Holdings;
   class Mappings;
+  class Pieces;
+  class Fetch;
   struct Room;
   [[nodiscard]] Result<Room> write_parts(NodeId home, std::span<const Bytes> parts,
                                          const Progress* progress = nullptr);
@@ -146,13 +152,22 @@ class ObjectAccess {
                                       std::span<const Bytes> parts);
   [[nodiscard]] Status write_pieces(const Room& room, std::span<const Bytes> parts,
                                     const Progress* progress);
+  // What is on its way: its view, or what is left to wait for.
+  struct Coming {
+    std::shared_ptr<const View> view;
+    std::unique_ptr<Fetch> fetch;
+    Coming(std::shared_ptr<const View> here) noexcept;
+    Coming(std::unique_ptr<Fetch> started) noexcept;
+    Coming(Coming&&) noexcept;
+    ~Coming();
+    [[nodiscard]] Result<std::shared_ptr<const View>> finish();
+  };
+  [[nodiscard]] Result<Coming> take_answer(const Handle& handle, detail::CallHandle call);
+  [[nodiscard]] Result<Coming> begin_view(const Handle& handle, detail::CallHandle call,
+                                          const wire::ObjectAnswerView& answer);
   [[nodiscard]] Result<std::shared_ptr<const View>> view_of(const Handle& handle,
                                                             detail::CallHandle call,
                                                             const wire::ObjectAnswerView& answer);
-  [[nodiscard]] Result<std::shared_ptr<const View>> fetch(const Handle& handle,
-                                                          const wire::ObjectAnswer& found);
-  [[nodiscard]] Status read_pieces(const Handle& handle, std::uint64_t pin, const ByteRange& range,
-                                   const Take& take);
 
   AccessHost& host_;
   ObjectStore* own_;

@@ -1,12 +1,12 @@
 // Reading objects, wherever their home is.
 #include <algorithm>
 #include <cstring>
-#include <deque>
 #include <utility>
 
 #include "base/fail.hpp"
 #include "call/caller.hpp"
 #include "ref/access/access.hpp"
+#include "ref/access/fetch.hpp"
 #include "ref/access/holdings.hpp"
 #include "ref/access/mappings.hpp"
 #include "ref/home/pin_keeper.hpp"
@@ -19,24 +19,6 @@ using wire::ObjectItem;
 using wire::ObjectOp;
 
 using ViewResult = Result<std::shared_ptr<const View>>;
-
-// An object's memory at its home stays while this lives.
-class RemotePin {
- public:
-  RemotePin(ObjectAccess& access, NodeId home, const ObjectAnswer& found) noexcept
-      : access_(access), home_(home), pin_(found.value), bytes_(found.size) {
-    access_.hold(home_);
-  }
-  RemotePin(const RemotePin&) = delete;
-  RemotePin& operator=(const RemotePin&) = delete;
-  ~RemotePin() { access_.release(home_, pin_, bytes_); }
-
- private:
-  ObjectAccess& access_;
-  NodeId home_;
-  std::uint64_t pin_;
-  std::uint64_t bytes_;
-};
 
 // What a view of a mapped object keeps.
 struct Mapped {
@@ -90,13 +72,37 @@ ViewResult ObjectAccess::finish_resolve(const Handle& handle, detail::CallHandle
              Path::pointer,
              std::make_shared<const PinKeeper>(*own_, self, found.pin)});
   }
+  GODWIT_TRY(Coming coming, take_answer(handle, std::move(call)));
+  return coming.finish();
+}
+
+// Of a call that has ended.
+Result<ObjectAccess::Coming> ObjectAccess::take_answer(const Handle& handle,
+                                                       detail::CallHandle call) {
   Result<AnsweredItem> answered = finish_one(std::move(call));
   if (!answered && answered.error().code == ErrorCode::would_block) {
     const ObjectItem item{.handle = handle};
-    answered = ask_one(asking(), home, ObjectOp::locate, item, {}, kSmall, Ask::slowly);
+    answered =
+        ask_one(asking(), NodeId{handle.home}, ObjectOp::locate, item, {}, kSmall, Ask::slowly);
   }
   if (!answered) return tl::unexpected(in_context(handle, answered.error()));
-  return view_of(handle, std::move(answered->call), answered->answer);
+  return begin_view(handle, std::move(answered->call), answered->answer);
+}
+
+std::vector<ViewResult> ObjectAccess::resolve_together(std::span<const Handle> handles,
+                                                       std::chrono::nanoseconds at_most) {
+  std::vector<detail::CallHandle> calls;
+  for (const Handle& handle : handles) calls.push_back(begin_resolve(handle, at_most));
+  std::vector<Result<Coming>> coming;
+  for (std::size_t i = 0; i < handles.size(); ++i) {
+    calls[i].wait();
+    coming.push_back(take_answer(handles[i], std::move(calls[i])));
+  }
+  std::vector<ViewResult> views;
+  for (Result<Coming>& one : coming) {
+    views.push_back(one ? one->finish() : tl::unexpected(std::move(one).error()));
+  }
+  return views;
 }
 
 ViewResult ObjectAccess::await(const Handle& handle, std::uint64_t newer_than,
@@ -115,18 +121,24 @@ ViewResult ObjectAccess::await(const Handle& handle, std::uint64_t newer_than,
   return view_of(handle, std::move(answered->call), answer);
 }
 
-// What the home's answer leads to; `call` holds the answer.
 ViewResult ObjectAccess::view_of(const Handle& handle, detail::CallHandle call,
                                  const wire::ObjectAnswerView& answer) {
+  GODWIT_TRY(Coming coming, begin_view(handle, std::move(call), answer));
+  return coming.finish();
+}
+
+// What the home's answer leads to; `call` holds the answer.
+Result<ObjectAccess::Coming> ObjectAccess::begin_view(const Handle& handle, detail::CallHandle call,
+                                                      const wire::ObjectAnswerView& answer) {
   const std::uint64_t size = answer.fixed.size;
   if ((answer.fixed.flags & ObjectAnswer::kInTail) != 0) {
     if (answer.tail.size() != size) {
       return fail(ErrorCode::protocol_violation, "the home sent {} of {} bytes", answer.tail.size(),
                   size);
     }
-    return std::make_shared<const View>(
+    return Coming(std::make_shared<const View>(
         View{handle, answer.fixed.version, answer.tail, Path::message,
-             std::make_shared<const detail::CallHandle>(std::move(call))});
+             std::make_shared<const detail::CallHandle>(std::move(call))}));
   }
   const NodeId home{handle.home};
   auto segment = mappings_->get({home, answer.fixed.segment, fabric::Access::read});
@@ -134,74 +146,15 @@ ViewResult ObjectAccess::view_of(const Handle& handle, detail::CallHandle call,
     release(home, answer.fixed.value, size);
     return tl::unexpected(in_context(handle, segment.error()));
   }
-  if (*segment == nullptr) return fetch(handle, answer.fixed);
+  if (*segment == nullptr) return Fetch::begin(*this, handle, answer.fixed);
   const SegmentMap::Mapped memory = *std::move(segment);
   auto keeps = std::make_shared<const Mapped>(memory, *this, home, answer.fixed);
   if (!memory->holds(answer.fixed.offset, size)) {
     return fail(ErrorCode::protocol_violation, "the object lies beyond the end of its segment");
   }
   const Bytes bytes{memory->data() + answer.fixed.offset, size};
-  return std::make_shared<const View>(
-      View{handle, answer.fixed.version, bytes, Path::mapping, std::move(keeps)});
-}
-
-// Copies an object piece by piece.
-ViewResult ObjectAccess::fetch(const Handle& handle, const ObjectAnswer& found) {
-  const RemotePin keeps(*this, NodeId{handle.home}, found);
-  Buffer all = Buffer::allocate(found.size);
-  if (all.data() == nullptr) {
-    return fail(ErrorCode::out_of_memory, "no memory for the {} bytes of object {}", found.size,
-                handle.object.short_hex());
-  }
-  std::byte* next = all.data();
-  GODWIT_CHECK(read_pieces(handle, found.value, {0, found.size}, [&next](Bytes piece) -> Status {
-    std::memcpy(next, piece.data(), piece.size());
-    next += piece.size();
-    return {};
-  }));
-  auto owner = std::make_shared<const Buffer>(std::move(all));
-  const Bytes bytes = owner->view();
-  return std::make_shared<const View>(
-      View{handle, found.version, bytes, Path::stream, std::move(owner)});
-}
-
-// Several pieces are under way at a time, so that neither side waits for the other.
-Status ObjectAccess::read_pieces(const Handle& handle, std::uint64_t pin, const ByteRange& range,
-                                 const Take& take) {
-  struct Piece {
-    detail::CallHandle call;
-    std::uint64_t size;
-  };
-  std::deque<Piece> under_way;
-  std::uint64_t asked = range.first;
-  std::uint64_t taken = range.first;
-  while (taken < range.end) {
-    while (asked < range.end && under_way.size() < kPiecesUnderWay) {
-      const std::uint64_t size = std::min<std::uint64_t>(kPieceBytes, range.end - asked);
-      const ObjectItem item{.handle = handle, .a = asked, .b = size, .d = 1};
-      under_way.push_back({start(asking(),
-                                 {.home = NodeId{handle.home},
-                                  .op = ObjectOp::read,
-                                  .items = {&item, 1},
-                                  .argument = pin},
-                                 Ask::slowly),
-                           size});
-      asked += size;
-    }
-    Piece piece = std::move(under_way.front());
-    under_way.pop_front();
-    piece.call.wait();
-    GODWIT_TRY(const Bytes bytes, answer_of(piece.call));
-    GODWIT_TRY(const wire::ObjectAnswerView answer, wire::parse_object_answer(bytes));
-    GODWIT_CHECK(check(answer));
-    if (answer.tail.size() != piece.size) {
-      return fail(ErrorCode::protocol_violation, "the home sent {} of {} bytes", answer.tail.size(),
-                  piece.size);
-    }
-    GODWIT_CHECK(take(answer.tail));
-    taken += piece.size;
-  }
-  return {};
+  return Coming(std::make_shared<const View>(
+      View{handle, answer.fixed.version, bytes, Path::mapping, std::move(keeps)}));
 }
 
 Status ObjectAccess::copy_out(const Handle& handle, const ByteRange& range, const Take& take) {
@@ -232,7 +185,7 @@ Status ObjectAccess::copy_out(const Handle& handle, const ByteRange& range, cons
     if (segment && *segment == nullptr) {
       const RemotePin keeps(*this, home, found);
       GODWIT_TRY(const ByteRange part, part_of(found.size));
-      return read_pieces(handle, found.value, part, take);
+      return Pieces(*this, handle, found.value, part).take_all(take);
     }
   }
   GODWIT_TRY(const auto view, view_of(handle, std::move(answered->call), answered->answer));

@@ -67,13 +67,6 @@ std::uint64_t data_bytes(ObjectOp op, const ObjectItem& item) {
 
 }  // namespace
 
-struct ObjectService::Request {
-  const wire::ObjectRequest& head;
-  const Asker& asker;
-  Holder holder;
-  Arena::Wait wait;
-};
-
 Result<bool> ObjectService::answer(const Asker& asker, Bytes bytes, call::ReplyBuffer& reply) {
   if (wire::is_stream_request(bytes) && streams_ != nullptr) {
     return streams_->answer(asker, bytes, reply);
@@ -111,12 +104,6 @@ Result<bool> ObjectService::answer(const Asker& asker, Bytes bytes, call::ReplyB
   return true;
 }
 
-// Only one of them knows it.
-void ObjectService::stop_waiting(std::uint64_t waiter) {
-  store_.stop_waiting(waiter);
-  if (streams_ != nullptr) streams_->stop_waiting(waiter);
-}
-
 void ObjectService::release_all(const Request& request, Bytes pins) {
   std::uint64_t pin = 0;
   for (; pins.size() >= sizeof pin; pins = pins.subspan(sizeof pin)) {
@@ -136,6 +123,10 @@ Result<bool> ObjectService::wait(const Request& request, std::span<const ObjectI
   if (request.asker.waiter != 0) {
     GODWIT_TRY(const bool ready, store_.wait(item.handle, item.a, request.asker.waiter));
     if (!ready) return false;
+  }
+  if (item.c != 0) {
+    answers.add();
+    return true;
   }
   Handle now = item.handle;
   if (item.a != 0) {

@@ -6,8 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <span>
+#include <unordered_map>
 #include <utility>
 
 #include "base/bytes.hpp"
@@ -47,22 +49,30 @@ class ObjectService final : public call::Objects {
   // by any thread: times may have changed.
   ObjectService(ObjectStore& store, Holder self, std::function<void()> on_use)
       : store_(store), self_(self), on_use_(std::move(on_use)) {}
+  ~ObjectService() override;
 
   // How objects of other homes are reached. Before anything runs.
   void reach_others_by(ObjectAccess& access) { access_ = &access; }
   // Who answers about topics; outlives it. Before anything runs.
   void answer_streams_by(StreamAnswers& streams) { streams_ = &streams; }
-  // From here on find() refuses; returns when nobody is inside. What those wait for has been ended.
+  // From here on find_all() refuses; returns when nobody is inside, or waits for another home's
+  // promise. What those wait for has been ended.
   void close();
 
   Result<bool> answer(const Asker& asker, Bytes request, call::ReplyBuffer& reply) override;
   void stop_waiting(std::uint64_t waiter) override;
   Result<std::optional<Found>> find_at_once(const Handle& handle) override;
-  Result<Found> find(const Handle& handle, Duration at_most) override;
+  void find_all(std::span<Search> searches, Duration at_most) override;
+  Result<bool> is_settled(const Handle& handle, Duration at_most, std::uint64_t waiter) override;
   Result<Handle> put(const ObjectToPut& object) override;
 
  private:
-  struct Request;
+  struct Request {
+    const wire::ObjectRequest& head;
+    const Asker& asker;
+    Holder holder;
+    Arena::Wait wait;
+  };
   void release_all(const Request& request, Bytes pins);
   [[nodiscard]] Result<bool> wait(const Request& request, std::span<const wire::ObjectItem> items,
                                   Answers& answers);
@@ -84,6 +94,20 @@ class ObjectService final : public call::Objects {
   void list(const Request& request, Answers& answers);
   [[nodiscard]] bool is_own(const Handle& handle) const noexcept;
   [[nodiscard]] Result<Found> locate(const Handle& handle, Arena::Wait wait);
+  class PromiseWatch;
+  // False: closed. Otherwise leave() follows, or an Entered ends.
+  [[nodiscard]] bool enter();
+  void leave();
+  class Entered {
+   public:
+    explicit Entered(ObjectService& service) noexcept : service_(service) {}
+    Entered(const Entered&) = delete;
+    Entered& operator=(const Entered&) = delete;
+    ~Entered() { service_.leave(); }
+
+   private:
+    ObjectService& service_;
+  };
 
   ObjectStore& store_;
   const Holder self_;
@@ -91,7 +115,8 @@ class ObjectService final : public call::Objects {
   StreamAnswers* streams_ = nullptr;
   std::mutex mutex_;
   std::condition_variable left_;
-  std::size_t inside_ = 0;  // threads in find()
+  std::size_t inside_ = 0;  // threads that wait for other homes
+  std::unordered_map<std::uint64_t, std::shared_ptr<PromiseWatch>> watches_;  // by waiter
   bool closed_ = false;
   const std::function<void()> on_use_;
 };
