@@ -38,7 +38,7 @@ Result<call::Objects::Found> ObjectService::locate(const Handle& handle, Arena::
 }
 
 Result<std::optional<call::Objects::Found>> ObjectService::find_at_once(const Handle& handle) {
-  if (!is_own(handle)) return std::optional<Found>();
+  if (!is_own(handle)) return find_copy(handle, Arena::Wait::no);
   auto found = locate(handle, Arena::Wait::no);
   if (!found && found.error().code == ErrorCode::would_block) return std::optional<Found>();
   if (!found) return tl::unexpected(std::move(found).error());
@@ -51,6 +51,8 @@ void ObjectService::find_all(std::span<Search> searches, Duration at_most) {
   for (Search& search : searches) {
     if (is_own(search.handle)) {
       search.found = locate(search.handle, Arena::Wait::yes);
+    } else if (auto copy = find_copy(search.handle, Arena::Wait::yes); copy && *copy) {
+      search.found = **std::move(copy);
     } else {
       elsewhere.push_back(&search);
       handles.push_back(search.handle);

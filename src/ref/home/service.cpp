@@ -89,6 +89,7 @@ Result<bool> ObjectService::answer(const Asker& asker, Bytes bytes, call::ReplyB
       if (streams_ != nullptr) streams_->leave(request.holder);
       break;
     case ObjectOp::list: list(request, answers); break;
+    case ObjectOp::spread: GODWIT_CHECK(do_spread(request, view, answers)); break;
     case ObjectOp::wait: {
       GODWIT_TRY(const bool ready, wait(request, view.items, answers));
       if (!ready) {

@@ -11,9 +11,11 @@
 #include <span>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "base/bytes.hpp"
 #include "call/objects.hpp"
+#include "ref/home/copies.hpp"
 #include "ref/home/store.hpp"
 #include "wire/object.hpp"
 
@@ -95,6 +97,15 @@ class ObjectService final : public call::Objects {
   [[nodiscard]] bool is_own(const Handle& handle) const noexcept;
   [[nodiscard]] Result<Found> locate(const Handle& handle, Arena::Wait wait);
   class PromiseWatch;
+  struct Spread;
+  [[nodiscard]] Status do_spread(const Request& request, const wire::ObjectRequestView& view,
+                                 Answers& answers);
+  [[nodiscard]] Status check_spread(const Handle& handle);
+  [[nodiscard]] Result<Handle> copy_here(const Spread& spread, const Handle& source);
+  void spread_below(const Spread& spread, std::span<const std::uint64_t> nodes,
+                    std::vector<wire::SpreadFacts>& facts);
+  [[nodiscard]] Result<std::optional<Found>> find_copy(const Handle& original, Arena::Wait wait);
+
   // False: closed. Otherwise leave() follows, or an Entered ends.
   [[nodiscard]] bool enter();
   void leave();
@@ -113,6 +124,7 @@ class ObjectService final : public call::Objects {
   const Holder self_;
   ObjectAccess* access_ = nullptr;
   StreamAnswers* streams_ = nullptr;
+  Copies copies_;
   std::mutex mutex_;
   std::condition_variable left_;
   std::size_t inside_ = 0;  // threads that wait for other homes
