@@ -7,6 +7,8 @@ find_package(tl-expected REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(tomlplusplus REQUIRED)
 pkg_check_modules(sodium REQUIRED IMPORTED_TARGET libsodium)
+pkg_check_modules(crypto REQUIRED IMPORTED_TARGET libcrypto)
+pkg_check_modules(openssl REQUIRED IMPORTED_TARGET libssl libcrypto)  # TLS to Redis
 
 find_path(FLATBUFFERS_INCLUDE_DIR flatbuffers/flatbuffers.h REQUIRED)
 find_program(FLATC flatc REQUIRED)

@@ -12,6 +12,7 @@
 #include "base/bytes.hpp"
 #include "call/context.hpp"
 #include "ref/home/service.hpp"
+#include "ref/stream/service.hpp"
 
 namespace godwit::ref {
 namespace {
@@ -35,7 +36,13 @@ class Home {
                         .arena = {.budget_bytes = std::size_t{8} << 20},
                         .key = key_,
                         .on_ready = [](std::uint64_t) {}}),
-        service_(store_, {.node = kHome, .epoch = {1}}, [] {}) {}
+        service_(
+            store_,
+            {.self = {.node = kHome, .epoch = {1}}, .on_use = [] {}, .wake = [](std::uint64_t) {}}),
+        topics_(clock_, store_.arena(), {.home = kHome}),
+        streams_(topics_, store_, [] {}) {
+    service_.answer_streams_by(streams_);
+  }
 
   void ask(std::uint8_t asker, std::uint8_t how, Bytes bytes) {
     Buffer request = Buffer::copy_of(bytes);
@@ -52,12 +59,17 @@ class Home {
     if ((how & 16) != 0) {
       clock_.time = clock_.time + std::chrono::milliseconds(how * 10);
       store_.sweep();
+      topics_.sweep();
     }
   }
 
   void end() {
     clock_.time = clock_.time + std::chrono::hours(24);
     store_.sweep();
+    topics_.sweep();
+    for (const stream::TopicStats& topic : topics_.list(SIZE_MAX)) {
+      check(topics_.remove(topic.id).has_value());
+    }
     for (const Handle& handle : known_) static_cast<void>(store_.evict(handle));
     store_.sweep();
     check(store_.stats().pins == 0 && store_.stats().borrows == 0);
@@ -94,6 +106,8 @@ class Home {
   const HandleKey key_{{1, 2, 3, 4}};
   ObjectStore store_;
   ObjectService service_;
+  stream::StreamStore topics_;
+  stream::StreamService streams_;
   std::vector<Handle> known_;
   std::uint64_t waiters_ = 0;
 };

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -194,6 +196,33 @@ TEST_F(CliObject, ANameStandsForAHandleUntilTheObjectIsEvicted) {
   }));
   expect(sandbox_.run({"put", "/etc/hostname", "--name", "two words"}), Exit::bad_arguments,
          "cannot name an object");
+}
+
+TEST_F(CliObject, AChannelOfTheSettingsKeepsTheBytes) {
+  const std::string folder = sandbox_.file("channel");
+  ::setenv("GODWIT_CHANNEL", ("scratch file:" + folder + " min_size=1m priority=5").c_str(), 1);
+  up();
+  const std::string bytes = pattern(300'000);
+  const std::string file = sandbox_.write("file", bytes);
+  const std::string handle = put({file, "--channel", "scratch", "--tag", "any"});
+  EXPECT_THAT(good({"stat", handle}),
+              AllOf(HasSubstr("state      in a channel\n"), HasSubstr("channel    scratch\n")));
+  EXPECT_THAT(good({"explain", handle}),
+              AllOf(HasSubstr("resolve   by channel: the channel has it"),
+                    HasSubstr("path      scratch: ")));
+  EXPECT_EQ(json({"explain", handle, "--measure"})["measured"]["by"].text(), "channel");
+  EXPECT_TRUE(good({"get", handle}) == bytes);
+  EXPECT_EQ(good({"get", handle, "--range", "1000:1010"}), bytes.substr(1000, 10));
+  EXPECT_THAT(good({"stat", put({file})}), HasSubstr("state      in memory\n")) << "too small";
+  good({"evict", handle});
+  EXPECT_TRUE(eventually([&] {
+    const fs::recursive_directory_iterator files(folder);
+    return std::none_of(begin(files), end(files),
+                        [](const fs::directory_entry& one) { return one.is_regular_file(); });
+  }));
+  expect(sandbox_.run({"put", file, "--channel", "other"}), Exit::bad_file, "memory, scratch");
+  EXPECT_THAT(good({"config"}), HasSubstr("scratch file:"));
+  ::unsetenv("GODWIT_CHANNEL");
 }
 
 TEST_F(CliObject, LifetimesEndObjects) {

@@ -47,6 +47,14 @@ void print_text(const Fleet& fleet, const ObjectRoute& route) {
   fmt::print("resolve   by {}: {}\n", to_string(route.by), route.why);
   fmt::print("{:<10}{}{}\n", route.located ? "locate" : "ask", format_duration(route.ask),
              route.located ? "" : " (not a locate, which counts as a reader)");
+  if (route.decision) {
+    for (const ResolvePath& path : route.decision->paths) {
+      fmt::print("path      {}: {}{}{}{}\n", path.name,
+                 path.possible ? fmt::format("{:.0f} us expected", path.expected_us) : "no",
+                 path.measured != 0 ? fmt::format(", {:.0f} us the last time", path.last_us) : "",
+                 path.why.empty() ? "" : "; ", path.why);
+    }
+  }
   if (!route.measured) return;
   // What is mapped goes no way at all.
   const std::string rate = route.measured->by == ResolvedBy::mapping
@@ -65,6 +73,15 @@ void print_json(const Fleet& fleet, const ObjectRoute& route) {
   route.object.pending ? out.raw("null") : out.value(to_string(route.by));
   out.field("why", route.why);
   if (!route.object.pending) out.field("located", route.located).field("ask_us", us(route.ask));
+  if (route.decision) {
+    out.key("paths").open('[');
+    for (const ResolvePath& path : route.decision->paths) {
+      out.open('{').field("name", path.name).field("possible", path.possible);
+      out.field("expected_us", path.expected_us).field("measured", path.measured);
+      out.field("last_us", path.last_us).field("why", path.why).close('}');
+    }
+    out.close(']');
+  }
   if (route.measured) {
     out.key("measured").open('{').field("by", to_string(route.measured->by));
     out.field("first_us", us(route.measured->first));

@@ -13,6 +13,7 @@
 #include "command.hpp"
 #include "node/node.hpp"
 #include "setting_flags.hpp"
+#include "stop_signals.hpp"
 #include "trace/log.hpp"
 
 namespace godwit::cli {
@@ -23,26 +24,6 @@ using std::chrono::seconds;
 // A node whose functions do not return can still be stopped: after this long it leaves them.
 constexpr seconds kStopLimit{5};
 constexpr seconds kJoinLimit{5};
-
-// The signals that end a node. Blocked in every thread, they are taken by wait() alone.
-class StopSignals {
- public:
-  StopSignals() {
-    sigemptyset(&signals_);
-    sigaddset(&signals_, SIGTERM);
-    sigaddset(&signals_, SIGINT);
-    pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
-  }
-  int wait() const {
-    int signal = 0;
-    while (sigwait(&signals_, &signal) != 0) {
-    }
-    return signal;
-  }
-
- private:
-  sigset_t signals_{};
-};
 
 // Ends the process when stopping takes too long.
 class StopWatch {

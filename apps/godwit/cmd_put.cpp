@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <string>
+#include <vector>
 
 #include "base/fail.hpp"
 #include "base/ids.hpp"
@@ -42,6 +44,8 @@ struct PutOrder {
   std::uint32_t readers = 0;
   bool hold = false;
   bool persist = false;
+  std::string channel;
+  std::vector<std::string> tags;
   std::string type = "bytes";
   bool text = false;
 };
@@ -131,7 +135,9 @@ Ended put(const PutOrder& order, bool json) {
   const auto handle = fleet.objects().put({.home = NodeId{home.id()},
                                            .object = object,
                                            .parts = source.parts(),
-                                           .progress = &progress});
+                                           .progress = &progress,
+                                           .channel = order.channel,
+                                           .tags = order.tags});
   if (!handle) return tl::unexpected(refused(handle.error()));
   bar.finish(handle->size);
   if (!order.name.empty()) GODWIT_CHECK(give_name(fleet, order, *handle));
@@ -161,6 +167,12 @@ void add_options(CLI::App& command, PutOrder& order) {
   readers->excludes(lease);
   hold->excludes(lease)->excludes(readers);
   command.add_flag("--persist", order.persist, "In a file of its home's, so that it outlives that");
+  command
+      .add_option("--channel", order.channel,
+                  "Where its bytes go: a channel's name, or memory [as the channels' policies say]")
+      ->type_name("NAME");
+  command.add_option("--tag", order.tags, "What policies may ask for; may be repeated")
+      ->type_name("TAG");
   auto* const type =
       command.add_option("--type", order.type, "What it is [bytes]")->type_name("TYPE");
   command.add_flag("--text", order.text, "The same as --type str")->excludes(type);

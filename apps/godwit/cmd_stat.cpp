@@ -32,6 +32,7 @@ void print_text(const Fleet& fleet, const Handle& asked, const ObjectStatus& obj
   fmt::print("home       {} ({})\n", process_name(fleet, newest.home), to_hex(newest.home));
   fmt::print("rights     {}\n", to_string(asked.rights));
   fmt::print("state      {}\n", state_text(object));
+  if (!object.channel.empty()) fmt::print("channel    {}\n", object.channel);
   fmt::print("lifetime   {}\n", lifetime_text(object));
   fmt::print("owner      {}\n", object.owner == 0 ? "nobody" : process_name(fleet, object.owner));
   fmt::print("in use     pins {}, borrows {}\n", object.pins, object.borrows);

@@ -7,6 +7,8 @@
 
 #include "base/fail.hpp"
 #include "fleet_folder.hpp"
+#include "node/settings.hpp"
+#include "ref/channel/channel_set.hpp"
 
 namespace godwit::cli {
 namespace {
@@ -17,9 +19,8 @@ using std::chrono::steady_clock;
 constexpr milliseconds kSettleLimit{2000};
 
 // Any node that runs will do; they all know the fleet.
-tl::expected<Fleet, Failed> join_local(const ConnectOptions& options) {
+tl::expected<Fleet, Failed> join_local(const ConnectOptions& options, ClientOptions client) {
   GODWIT_TRY(const FleetState state, read_fleet(options.fleet));
-  ClientOptions client;
   client.key_file = options.key_file.empty() ? state.key_file : options.key_file;
   std::size_t running = 0;
   for (const FleetNode& node : state.nodes) running += is_running(node.process) ? 1 : 0;
@@ -40,6 +41,20 @@ tl::expected<Fleet, Failed> join_local(const ConnectOptions& options) {
   return tl::unexpected(Failed(std::move(last)));
 }
 
+// Those that a node would have that was started here: $GODWIT_CHANNEL, or the file that
+// $GODWIT_CONFIG names.
+Status add_channels(ClientOptions& client) {
+  GODWIT_TRY(const node::Configuration configuration, node::Configuration::load({}));
+  for (const std::string& path : configuration.settings().channel_plugins) {
+    GODWIT_CHECK(ref::load_channel_plugin(path));
+  }
+  for (const std::string& text : configuration.settings().channel) {
+    GODWIT_TRY(ChannelOptions channel, ChannelOptions::parse(text));
+    client.channels.push_back(std::move(channel));
+  }
+  return {};
+}
+
 }  // namespace
 
 void ConnectOptions::add_to(CLI::App& command) {
@@ -48,7 +63,9 @@ void ConnectOptions::add_to(CLI::App& command) {
       ->type_name("NAME")
       ->group(group);
   command
-      .add_option("--connect", address, "Any fleet, by one of its nodes: shm:PATH or tcp:HOST:PORT")
+      .add_option("--connect", address,
+                  "Any fleet, by one of its nodes: shm:PATH, tcp:HOST:PORT or, through a relay, "
+                  "relay:HOST:PORT[/ID]")
       ->type_name("ADDRESS")
       ->group(group);
   command.add_option("--key-file", key_file, "The fleet's key [the one it was started with]")
@@ -57,8 +74,11 @@ void ConnectOptions::add_to(CLI::App& command) {
 }
 
 tl::expected<Fleet, Failed> connect(const ConnectOptions& options) {
-  if (options.address.empty()) return join_local(options);
   ClientOptions client;
+  if (const Status added = add_channels(client); !added) {
+    return tl::unexpected(Failed(added.error()));
+  }
+  if (options.address.empty()) return join_local(options, std::move(client));
   client.key_file = options.key_file;
   auto fleet = Fleet::join(options.address, client);
   if (fleet) return *std::move(fleet);

@@ -40,9 +40,10 @@ std::string lifetime_text(const ObjectStatus& object) {
 }
 
 std::string state_text(const ObjectStatus& object) {
-  std::string text = object.pending   ? "promised, and not there yet"
-                     : object.spilled ? "on its home's disk"
-                                      : "in memory";
+  std::string text = object.pending     ? "promised, and not there yet"
+                     : object.spilled   ? "on its home's disk"
+                     : object.elsewhere ? "in a channel"
+                                        : "in memory";
   if (object.persistent) text += ", kept in a file";
   if (object.pinned) text += ", pinned";
   if (object.borrowed_for_writing) text += ", borrowed for writing";
@@ -63,7 +64,9 @@ void write_facts(trace::Json& out, const Fleet& fleet, const ObjectStatus& objec
   out.field("pins", object.pins).field("borrows", object.borrows);
   out.field("borrowed_for_writing", object.borrowed_for_writing).field("pinned", object.pinned);
   out.field("pending", object.pending).field("persistent", object.persistent);
-  out.field("spilled", object.spilled).field("reads", object.reads);
+  out.field("spilled", object.spilled).field("elsewhere", object.elsewhere);
+  if (!object.channel.empty()) out.field("channel", object.channel);
+  out.field("reads", object.reads);
   out.field("age_ms", in_ms(object.age)).close('}');
 }
 

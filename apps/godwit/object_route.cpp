@@ -110,13 +110,19 @@ Result<ObjectRoute> explain_route(const Fleet& fleet, const Handle& handle, bool
     return route;
   }
   choose(route);
+  if (!route.object.channel.empty()) {
+    GODWIT_TRY(route.decision, door.explain(handle));
+    route.why = route.decision->why;
+    if (route.decision->chosen == route.object.channel) route.by = ResolvedBy::channel;
+  }
   if (measure && counted) {
     return fail(ErrorCode::invalid_argument,
                 "object {} lives until it has been read {} times, and measuring reads it: leave "
                 "--measure out",
                 handle.object.short_hex(), route.object.readers_left);
   }
-  route.located = !counted;
+  // A locate without channels would have the home fetch the bytes.
+  route.located = !counted && !route.decision;
   GODWIT_TRY(route.ask, median_of(kQuestions, [&]() -> Status {
                if (route.located) return locate(fleet.objects(), handle);
                GODWIT_CHECK(door.exists(handle));
@@ -124,6 +130,9 @@ Result<ObjectRoute> explain_route(const Fleet& fleet, const Handle& handle, bool
              }));
   if (measure) {
     GODWIT_TRY(route.measured, resolve(door, handle));
+  }
+  if (measure && route.decision) {
+    GODWIT_TRY(route.decision, door.explain(handle));
   }
   return route;
 }

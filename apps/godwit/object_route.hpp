@@ -25,6 +25,8 @@ struct ObjectRoute {
     std::chrono::nanoseconds later{};
   };
   std::optional<Measured> measured;
+  // Of an object that is in a channel: all the ways, and which is taken.
+  std::optional<ResolveDecision> decision;
 };
 
 // Asks the home some times; times are medians. To measure is to read the object, some times too.

@@ -21,10 +21,10 @@ struct Suite {
   const char* name;
   Result<Table> (*run)(const Scope& scope);
 };
-constexpr Suite kSuites[] = {{"shm", run_ref_shm},           {"tcp", run_ref_tcp},
-                             {"sleeping", run_ref_sleeping}, {"batch", run_ref_batch},
-                             {"threads", run_ref_threads},   {"futures", run_ref_futures},
-                             {"streams", run_ref_streams},   {"memory", run_ref_memory}};
+constexpr Suite kSuites[] = {
+    {"shm", run_ref_shm},         {"tcp", run_ref_tcp},         {"sleeping", run_ref_sleeping},
+    {"batch", run_ref_batch},     {"threads", run_ref_threads}, {"futures", run_ref_futures},
+    {"streams", run_ref_streams}, {"memory", run_ref_memory},   {"channels", run_ref_channels}};
 
 struct Request {
   Scope scope;
@@ -78,7 +78,7 @@ int run_main(int argc, char** argv) {
   std::vector<std::string> known;
   for (const Suite& suite : kSuites) known.emplace_back(suite.name);
   app.add_option("suite", request.suites,
-                 "shm, tcp, sleeping, batch, threads, futures, streams, memory")
+                 "shm, tcp, sleeping, batch, threads, futures, streams, memory, channels")
       ->check(CLI::IsMember(known));
   app.add_flag("--quick", request.scope.quick, "rough figures, up to 10 MB");
   app.add_flag("--full", request.scope.full, "objects of 1 GB, too")->excludes("--quick");

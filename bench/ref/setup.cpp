@@ -1,5 +1,8 @@
 #include "ref/setup.hpp"
 
+#include <stdlib.h>
+
+#include <filesystem>
 #include <numeric>
 #include <utility>
 
@@ -29,6 +32,14 @@ Setup::Setup(const Scope& scope, const SetupOptions& options)
   std::iota(words_.begin(), words_.end(), 1);
 }
 
+Setup::~Setup() {
+  far_.reset();
+  fleet_.reset();
+  nodes_.reset();
+  std::error_code ignored;
+  if (!folder_.empty()) std::filesystem::remove_all(folder_, ignored);
+}
+
 Result<std::unique_ptr<Setup>> Setup::start(const Scope& scope, const SetupOptions& options) {
   std::unique_ptr<Setup> setup(new Setup(scope, options));
   const std::int64_t spin_us = options.spin_us;
@@ -50,12 +61,26 @@ Result<std::unique_ptr<Setup>> Setup::start(const Scope& scope, const SetupOptio
   node::LocalNodes::Options nodes;
   nodes.tcp = options.transport == LocalTransport::tcp;
   nodes.node_arguments = {fmt::format("--spin-us={}", spin_us)};
+  std::vector<std::string> channels;
+  if (options.channels) {
+    setup->folder_ = (std::filesystem::temp_directory_path() / "godwit-bench-XXXXXX").string();
+    if (::mkdtemp(setup->folder_.data()) == nullptr) {
+      return fail(ErrorCode::io, "no temporary directory for a channel");
+    }
+    channels.push_back("folder file:" + setup->folder_);
+    if (!redis_socket.empty()) channels.push_back("redis redis:" + redis_socket);
+    for (const std::string& one : channels) nodes.node_arguments.push_back("--channel=" + one);
+  }
   GODWIT_TRY(setup->nodes_, node::LocalNodes::start(1, std::move(nodes)));
   const std::string address = setup->nodes_->addresses().front();
   // The threads of both clients inherit the core.
   run_on_core(client_core);
   ClientOptions client{.name = "near"};
   client.spin_us = spin_us;
+  for (const std::string& one : channels) {
+    GODWIT_TRY(ChannelOptions channel, ChannelOptions::parse(one));
+    client.channels.push_back(std::move(channel));
+  }
   GODWIT_TRY(Fleet fleet, Fleet::join(address, client));
   setup->fleet_ = std::make_unique<Fleet>(std::move(fleet));
   GODWIT_TRY(FarSide far, FarSide::start({.address = address,

@@ -39,6 +39,7 @@ struct SetupOptions {
   bool pinned = true;
   std::uint64_t largest_bytes = 0;  // of any object
   bool redis = false;
+  bool channels = false;  // called "folder" and, if there is one, "redis"
 
   [[nodiscard]] Waiting waiting() const { return spin_us > 0 ? Waiting::poll : Waiting::sleep; }
 };
@@ -55,6 +56,9 @@ class Setup {
   [[nodiscard]] const FarSide& far() const { return *far_; }
   // Null: there is none.
   [[nodiscard]] RedisObjects* redis() const { return redis_client_.get(); }
+  // Of the channel; gone with this.
+  [[nodiscard]] const std::string& folder() const { return folder_; }
+  ~Setup();
   [[nodiscard]] const SetupOptions& options() const { return options_; }
   [[nodiscard]] const Scope& scope() const { return scope_; }
   // Warm memory to put from.
@@ -83,6 +87,7 @@ class Setup {
   SetupOptions options_;
   std::vector<std::uint64_t> words_;
   std::vector<std::byte> into_;
+  std::string folder_;
   std::optional<Redis> redis_server_;
   std::unique_ptr<RedisObjects> redis_client_;
   std::unique_ptr<node::LocalNodes> nodes_;  // outlives the connections to it

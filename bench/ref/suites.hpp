@@ -18,5 +18,7 @@ namespace godwit::bench {
 [[nodiscard]] Result<Table> run_ref_futures(const Scope& scope);
 [[nodiscard]] Result<Table> run_ref_streams(const Scope& scope);
 [[nodiscard]] Result<Table> run_ref_memory(const Scope& scope);
+// A folder and Redis.
+[[nodiscard]] Result<Table> run_ref_channels(const Scope& scope);
 
 }  // namespace godwit::bench

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "godwit/channel.hpp"
 #include "godwit/error.hpp"
 #include "godwit/export.hpp"
 #include "godwit/lifetime.hpp"
@@ -84,6 +85,9 @@ struct ClientOptions {
   // How long a waiting thread polls before it sleeps. More is faster answers for more CPU.
   std::int64_t spin_us = 50;
   std::chrono::nanoseconds connect_timeout = std::chrono::seconds(5);
+  // Where this process may put and find objects' bytes, beside the memory of their homes. The homes
+  // have channels of the same names in their settings.
+  std::vector<ChannelOptions> channels{};
 };
 
 enum class LocalTransport : std::uint8_t { shm, tcp };

@@ -3,6 +3,8 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 namespace godwit {
 
@@ -41,6 +43,10 @@ class Lifetime {
 struct PutOptions {
   Lifetime lifetime{};
   bool persist = false;  // keep it in a file of its home's, so that it outlives the home's process
+  // The channel (channel.hpp) that keeps its bytes; "memory": the home itself. Empty: the policies
+  // of this process's channels decide, by its size and these tags; where there are none, memory.
+  std::string channel{};
+  std::vector<std::string> tags{};
 };
 
 }  // namespace godwit

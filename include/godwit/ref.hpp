@@ -205,6 +205,8 @@ class Ref {
   // borrowed.
   Status evict() const { return state_->door.evict(handle()); }
   [[nodiscard]] Result<ObjectStatus> status() const { return state_->door.status(handle()); }
+  // Which way its bytes would come here, what each way is expected to take, and why.
+  [[nodiscard]] Result<ResolveDecision> explain() const { return state_->door.explain(handle()); }
   // From now on; a lease may be made shorter, too.
   Status set_lifetime(const Lifetime& lifetime) const {
     return state_->door.set_lifetime(handle(), lifetime);

@@ -225,8 +225,8 @@ class Consumer {
  private:
   explicit Consumer(detail::StreamConsumer core) : core_(std::move(core)) {}
 
-  detail::StreamConsumer core_;
   detail::StreamDelivery delivery_;
+  detail::StreamConsumer core_;  // ends first: what is given back then is not fetched again
   std::size_t index_ = 0;
   std::size_t size_ = 0;
   std::function<bool(const Received<T>&)> only_if_;

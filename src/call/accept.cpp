@@ -168,6 +168,7 @@ void Engine::begin(IncomingCall& call, code::FunctionSlot& slot) {
     call.status = call.entry(&call.context.table, call.arguments.data(), call.arguments_reach(),
                              &call.reply.reply);
     note_overrun(slot, cycles() - before);
+    wake_ready();
     finished(call);
     return;
   }

@@ -115,6 +115,8 @@ class Engine final : public code::StoreEvents, private CodeSearchHost {
   void run_again(std::uint64_t waiter);
   // A name to wait by, never given before. The owning thread's.
   [[nodiscard]] std::uint64_t next_waiter() { return ++last_waiter_; }
+  // For Objects::Asker::ready. The owning thread's.
+  [[nodiscard]] std::vector<std::uint64_t>& ready_waiters() { return ready_waiters_; }
   // The bundle of the operations that mobile code may call without having it; null: none. Before
   // anything runs. Asked for at the first use.
   using Operations = const code::Bundle& (*)();
@@ -284,6 +286,7 @@ class Engine final : public code::StoreEvents, private CodeSearchHost {
   void hold_back(IncomingCall& call);
   void wait_for(IncomingCall& call, std::uint64_t waiter, std::uint64_t token);
   void wake(std::uint64_t waiter);
+  void wake_ready();
   void stop_waiting(IncomingCall& call);
   void arm_waiting_sweep();
   void sweep_waiting();
@@ -388,6 +391,7 @@ class Engine final : public code::StoreEvents, private CodeSearchHost {
   bool sweep_armed_ = false;
   bool look_posted_ = false;
   bool watch_timer_armed_ = false;
+  std::vector<std::uint64_t> ready_waiters_;
   bool waiting_sweep_armed_ = false;
   std::uint32_t watch_ticks_ = 0;
   bool idle_check_armed_ = false;

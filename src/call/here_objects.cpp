@@ -44,7 +44,10 @@ std::int32_t answer_about_objects(const godwit_here_v1* here, const void* reques
   if (objects == nullptr) return no_objects();
   Objects::Asker asker{.node = *context.caller, .may_wait = context.may_block};
   // Only on the polling thread is it sure that the call is held back before it is woken.
-  if (!context.may_block) asker.waiter = context.engine->next_waiter();
+  if (!context.may_block) {
+    asker.waiter = context.engine->next_waiter();
+    asker.ready = &context.engine->ready_waiters();
+  }
   const auto answered =
       objects->answer(asker, Bytes{static_cast<const std::byte*>(request), size}, *context.reply);
   if (!answered) return failed(answered.error());

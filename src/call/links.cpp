@@ -4,6 +4,7 @@
 
 #include "base/fail.hpp"
 #include "call/engine.hpp"
+#include "call/port.hpp"
 
 namespace godwit::call {
 namespace {
@@ -19,6 +20,15 @@ bool worth_retrying(OutgoingCall& call, Time now, Duration window) {
   Time& until = call.rare().retry_until;
   if (until.ns == 0) until = std::min(call.deadline, now + window);
   return now < until;
+}
+
+// The first link is used: one that takes a way round stands behind those that do not.
+void add_link(Peer& peer, LinkState& link) {
+  const auto is_detour = [](const LinkState* one) { return one->port->transport().is_detour(); };
+  const auto place = is_detour(&link)
+                         ? peer.links.end()
+                         : std::find_if(peer.links.begin(), peer.links.end(), is_detour);
+  peer.links.insert(place, &link);
 }
 
 constexpr std::uint32_t kMaxCredits = 65536;  // whatever a peer claims to grant
@@ -59,7 +69,7 @@ void Engine::on_up(Port& port, LinkId id, const fabric::Hello& hello) {
   link.credits = link.granted = std::min(parsed->credits, kMaxCredits);
   link.quiet_since = scheduler_.now();
   arm_idle_check();
-  peer.links.push_back(&link);
+  add_link(peer, link);
   if (dialled == &peer) {
     peer.dialling = false;
     peer.attempt = 0;
@@ -187,13 +197,17 @@ void Engine::dial_failed(Peer& peer, const Error& why) {
   peer.dialling = false;
   const bool no_more_addresses = why.code == ErrorCode::not_found;
   if (!no_more_addresses || peer.attempt == 0) peer.last_error = why;
+  if (peer.link() != nullptr) {  // another way was found meanwhile
+    peer.attempt = 0;
+    return;
+  }
   if (!no_more_addresses) {
     ++peer.attempt;
     dial(peer);
     return;
   }
   peer.attempt = 0;
-  if (peer.link() == nullptr) fail_waiting(peer);
+  fail_waiting(peer);
 }
 
 // Calls that may run again wait for a node that was there before to come back. The others end: they

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "base/bytes.hpp"
 #include "base/ids.hpp"
@@ -24,6 +25,9 @@ class Objects {
     NodeId node;               // whose process asks
     bool may_wait = false;     // the function may take its time
     std::uint64_t waiter = 0;  // not 0: Engine::run_again() with it makes the call run again
+    // Not null: those waiters that the answer makes ready are put here, and run before the asker is
+    // answered: they have waited for it, and the asker has not.
+    std::vector<std::uint64_t>* ready = nullptr;
   };
   // One version of an object, readable here: 16-byte aligned, unchanged until `keeps` is gone.
   struct Found {

@@ -104,6 +104,8 @@ void Engine::run_inline(LinkState& link, const wire::Header& header, code::Funct
   const std::int32_t status =
       slot.entry(&call.context.table, arguments.data(), arguments.size(), &call.reply.reply);
   note_overrun(slot, cycles() - before);
+  if (!ready_waiters_.empty()) [[unlikely]]
+    wake_ready();
   const bool hop = limits.intake_node != 0;
   const bool goes_on = status == GODWIT_CONTINUE && call.context.continuation.set;
   if (goes_on || hop || status == GODWIT_AGAIN) [[unlikely]] {

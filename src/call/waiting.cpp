@@ -58,6 +58,15 @@ void Engine::run_again(std::uint64_t waiter) {
   });
 }
 
+// Made ready by a function that this thread has just run.
+void Engine::wake_ready() {
+  while (!ready_waiters_.empty()) {
+    const std::uint64_t waiter = ready_waiters_.back();
+    ready_waiters_.pop_back();
+    wake(waiter);
+  }
+}
+
 void Engine::wake(std::uint64_t waiter) {
   const auto found = waiting_.find(waiter);
   if (found == waiting_.end()) return;  // it has ended

@@ -3,12 +3,13 @@
 #include <charconv>
 
 #include "base/fail.hpp"
+#include "base/ids.hpp"
 
 namespace godwit::fabric {
 namespace {
 
 constexpr std::string_view kForms =
-    "shm:/path/to.sock, tcp:host:port, tcp:[ipv6]:port or sim:number";
+    "shm:/path/to.sock, tcp:host:port, tcp:[ipv6]:port, relay:host:port[/node id] or sim:number";
 
 template <class Integer>
 bool parse_number(std::string_view text, Integer& value) {
@@ -20,7 +21,8 @@ Result<Address> bad(std::string_view text, std::string_view why) {
   return fail(ErrorCode::bad_address, "address '{}': {}; use {}", text, why, kForms);
 }
 
-Result<Address> parse_tcp(std::string_view text, std::string_view rest) {
+// HOST:PORT
+Result<Address> parse_host(std::string_view text, std::string_view rest) {
   Address address;
   address.scheme = Address::Scheme::tcp;
   const std::size_t colon = rest.rfind(':');
@@ -39,6 +41,23 @@ Result<Address> parse_tcp(std::string_view text, std::string_view rest) {
   return address;
 }
 
+// HOST:PORT or HOST:PORT/NODE
+Result<Address> parse_relay(std::string_view text, std::string_view rest) {
+  const std::size_t slash = rest.find('/');
+  GODWIT_TRY(Address address, parse_host(text, rest.substr(0, slash)));
+  address.scheme = Address::Scheme::relay;
+  if (slash == std::string_view::npos) return address;
+  const auto node = from_hex(rest.substr(slash + 1));
+  if (!node || *node == 0) return bad(text, "a node's id is 16 hexadecimal digits, not all 0");
+  address.index = *node;
+  return address;
+}
+
+std::string host_text(const Address& address) {
+  const bool is_ipv6 = address.host.find(':') != std::string::npos;
+  return fmt::format(fmt::runtime(is_ipv6 ? "[{}]:{}" : "{}:{}"), address.host, address.port);
+}
+
 bool is_loopback_ipv4(std::string_view host) {
   // Digits and dots only: "127.evil.example" is a name, and names resolve to anything.
   return host.starts_with("127.") &&
@@ -52,7 +71,8 @@ Result<Address> Address::parse(std::string_view text) {
   if (colon == std::string_view::npos) return bad(text, "the scheme is missing");
   const std::string_view scheme = text.substr(0, colon);
   const std::string_view rest = text.substr(colon + 1);
-  if (scheme == "tcp") return parse_tcp(text, rest);
+  if (scheme == "tcp") return parse_host(text, rest);
+  if (scheme == "relay") return parse_relay(text, rest);
   Address address;
   if (scheme == "shm") {
     if (rest.empty() || rest.front() != '/') return bad(text, "the socket's path is absolute");
@@ -73,13 +93,16 @@ std::string Address::to_string() const {
   switch (scheme) {
     case Scheme::shm: return "shm:" + host;
     case Scheme::sim: return fmt::format("sim:{}", index);
+    case Scheme::relay:
+      return index == 0 ? "relay:" + host_text(*this)
+                        : fmt::format("relay:{}/{}", host_text(*this), to_hex(index));
     case Scheme::tcp: break;
   }
-  if (host.find(':') != std::string::npos) return fmt::format("tcp:[{}]:{}", host, port);
-  return fmt::format("tcp:{}:{}", host, port);
+  return "tcp:" + host_text(*this);
 }
 
 bool Address::is_loopback() const {
+  if (scheme == Scheme::relay) return false;
   return scheme != Scheme::tcp || host == "::1" || host == "localhost" || is_loopback_ipv4(host);
 }
 

@@ -1,4 +1,4 @@
-// The contract between a way of moving bytes (shm, ucx, sim) and the protocol above it.
+// The contract between a way of moving bytes (shm, ucx, relay, sim) and the protocol above it.
 //
 // Within the life of one link every message arrives intact and at most once, in any order, or the
 // link goes down and an unknown set of the messages not yet delivered is lost. A link that is down
@@ -102,6 +102,8 @@ class Transport {
                                   std::span<const Bytes> parts, std::uint64_t tag) = 0;
   [[nodiscard]] virtual std::size_t small_limit() const = 0;
 
+  // Whether its links take a way round: used where there is no other to the same peer.
+  [[nodiscard]] virtual bool is_detour() const { return false; }
   // Whether the transport can hand open descriptors to its peers: they are on this host.
   [[nodiscard]] virtual bool carries_descriptors() const { return false; }
   // Sends a message with 1..kMaxDescriptors open descriptors, duplicated at once, and a body of at

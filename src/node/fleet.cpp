@@ -71,6 +71,7 @@ struct Fleet::State {
     options.reactor.offload_threads = 1;
     options.default_deadline = client.default_deadline;
     options.pool.width = 2;
+    GODWIT_TRY(options.channels, ref::ChannelSet::open(client.channels));
     GODWIT_TRY(state->runtime, node::Runtime::create(std::move(options), state->log));
     state->regions = std::make_unique<node::RegionHost>(*state->runtime);
     GODWIT_CHECK(state->runtime->start());

@@ -90,6 +90,18 @@ Result<std::optional<NodeId>> wanted_id(const Settings& settings) {
   return std::optional<NodeId>(NodeId{*id});
 }
 
+Result<std::shared_ptr<ref::ChannelSet>> open_channels(const Settings& settings) {
+  for (const std::string& path : settings.channel_plugins) {
+    GODWIT_CHECK(ref::load_channel_plugin(path));
+  }
+  std::vector<ChannelOptions> channels;
+  for (const std::string& text : settings.channel) {
+    GODWIT_TRY(ChannelOptions one, ChannelOptions::parse(text));
+    channels.push_back(std::move(one));
+  }
+  return ref::ChannelSet::open(channels);
+}
+
 ref::Arena::Options object_options(const Settings& settings, const fleet::Capacities& machine) {
   ref::Arena::Options options;
   options.budget_bytes =
@@ -155,6 +167,11 @@ Result<std::unique_ptr<Node>> Node::start(const Settings& settings, trace::Log& 
   options.epoch = epoch_now();
   options.name = settings.name.empty() ? host_name() : settings.name;
   options.seeds = settings.join;
+  // Whoever else is enrolled there knows the fleet.
+  if (!settings.relay.empty()) options.seeds.push_back("relay:" + settings.relay);
+  for (const std::string& address : settings.listen) {
+    if (address.starts_with("relay:")) options.seeds.push_back(address);
+  }
   if (!settings.key_file.empty()) {
     GODWIT_TRY(options.key, trust::FleetKey::load(settings.key_file));
   }
@@ -186,10 +203,12 @@ Result<std::unique_ptr<Node>> Node::start(const Settings& settings, trace::Log& 
   };
   GODWIT_TRY(options.shards, shard_options(settings, options.capacities));
   options.objects = object_options(settings, options.capacities);
+  GODWIT_TRY(options.channels, open_channels(settings));
   const std::string name = options.name;
   GODWIT_TRY(node->runtime_, Runtime::create(std::move(options), log));
   std::vector<std::string> listen = settings.listen;
   if (listen.empty()) listen.push_back(node_address(code.directory_->path(), name));
+  if (!settings.relay.empty()) listen.push_back("relay:" + settings.relay);
   GODWIT_CHECK(node->runtime_->listen(listen));
   if (settings.parent_pid != 0) {
     GODWIT_TRY(code.parent_, ParentWatch::create(node->runtime_->reactor(), settings.parent_pid));

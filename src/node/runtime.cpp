@@ -1,11 +1,10 @@
 #include "node/runtime.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "base/fail.hpp"
+#include "fabric/relay/transport.hpp"
 #include "fabric/shm/transport.hpp"
 #include "ops/functions.hpp"
 #ifdef GODWIT_WITH_UCX
@@ -64,74 +63,6 @@ Status Runtime::assemble() {
   return {};
 }
 
-// --- Transports -------------------------------------------------------------------------------
-
-Status Runtime::make_shm() {
-  if (shm_ != nullptr) return {};
-  shm_port_ = &engine_->add_port("shm");
-  fabric::shm::ShmTransport::Options options;
-  options.hello = [this] {
-    return fabric::Hello{options_.id, options_.epoch, wire::encode(engine_->hello())};
-  };
-  options.key = options_.key ? &*options_.key : nullptr;
-  options.inbound_budget = options_.inbound_budget_bytes;
-  GODWIT_TRY(shm_, fabric::shm::ShmTransport::create(*reactor_, *shm_port_, std::move(options)));
-  shm_port_->bind(*shm_);
-  return reactor_->add(*shm_);
-}
-
-#ifdef GODWIT_WITH_UCX
-Status Runtime::make_ucx(const fabric::Address& network) {
-  if (ucx_ != nullptr) return {};
-  ucx_port_ = &engine_->add_port("tcp");
-  fabric::ucx::UcxOptions options;
-  options.self = {options_.id, options_.epoch, wire::encode(engine_->hello())};
-  options.key = options_.key ? &*options_.key : nullptr;
-  options.network = network;
-  options.inbound_budget_bytes = options_.inbound_budget_bytes;
-  GODWIT_TRY(ucx_, fabric::ucx::UcxTransport::create(*reactor_, *ucx_port_, std::move(options)));
-  ucx_port_->bind(*ucx_);
-  return {};
-}
-#else
-Status Runtime::make_ucx(const fabric::Address&) {
-  return fail(ErrorCode::unsupported, "this build has no tcp transport (GODWIT_WITH_UCX is off)");
-}
-#endif
-
-// Transports are made when first needed: a client that talks to its own host never opens UCX.
-Result<call::Port*> Runtime::port_for(const fabric::Address& address) {
-  switch (address.scheme) {
-    case fabric::Address::Scheme::shm: GODWIT_CHECK(make_shm()); return shm_port_;
-    case fabric::Address::Scheme::tcp: GODWIT_CHECK(make_ucx(address)); return ucx_port_;
-    case fabric::Address::Scheme::sim: break;
-  }
-  return fail(ErrorCode::bad_address, "{} is not an address of a real process",
-              address.to_string());
-}
-
-Status Runtime::listen(const std::vector<std::string>& addresses) {
-  for (const std::string& text : addresses) {
-    GODWIT_TRY(const fabric::Address address, fabric::Address::parse(text));
-    if (!address.is_loopback() && !options_.key) {
-      return fail(ErrorCode::unauthorised,
-                  "will not listen at {} without a fleet key: anybody could send code there; make "
-                  "one with `godwit key new FILE` and pass --key-file FILE",
-                  text);
-    }
-    GODWIT_TRY(call::Port * port, port_for(address));
-    GODWIT_TRY(const fabric::Address bound, port->transport().listen(address));
-    addresses_.push_back(bound.to_string());
-  }
-  fleet::NodeRecord record;
-  record.name = options_.name;
-  record.addresses = addresses_;
-  record.target = options_.target;
-  record.capacities = options_.capacities;
-  record.role = fleet::NodeRole::node;
-  return directory_->publish(std::move(record));
-}
-
 // --- Life ---------------------------------------------------------------------------------------
 
 Status Runtime::start() {
@@ -174,6 +105,7 @@ void Runtime::stop() {
   executor_.reset();
   if (shm_ != nullptr) reactor_->remove(*shm_);
   shm_.reset();
+  relay_.reset();
 #ifdef GODWIT_WITH_UCX
   ucx_.reset();
 #endif
@@ -237,39 +169,17 @@ std::string Runtime::name_of(NodeId node) const {
   return to_hex(node.value);
 }
 
-// In the order the node prefers, which is the order it was told to listen in; a Unix socket counts
-// only where its file is on this host.
-Result<call::Dialer::Dialled> Runtime::dial(NodeId node, unsigned attempt) {
-  const auto record = directory_->node(node);
-  if (!record) {
-    return fail(ErrorCode::not_found, "no node of this fleet has the id {}", to_hex(node.value));
-  }
-  std::vector<fabric::Address> usable;
-  for (const std::string& text : record->addresses) {
-    const auto address = fabric::Address::parse(text);
-    if (!address) continue;
-    const bool shm = address->scheme == fabric::Address::Scheme::shm;
-    if (shm && ::access(address->host.c_str(), F_OK) != 0) continue;
-    usable.push_back(*address);
-  }
-  if (attempt >= usable.size()) {
-    return fail(ErrorCode::not_found, "{} has no {}address this process can reach ({})",
-                record->name.empty() ? to_hex(node.value) : "node '" + record->name + "'",
-                attempt > 0 ? "further " : "", fmt::join(record->addresses, ", "));
-  }
-  GODWIT_TRY(call::Port * port, port_for(usable[attempt]));
-  GODWIT_TRY(const LinkId link, port->transport().connect(usable[attempt]));
-  return Dialled{port, link};
-}
-
 void Runtime::on_peer_up(NodeId node, const wire::PeerHello& hello) {
   log_.debug("link to {} is up", hello.name);
+  detours_.erase(node);
+  if (relay_news_ == nullptr || !relay_news_->is_telling()) has_direct_.insert(node);
   directory_->gossip().peer_up(node);
 }
 
 // Gossip may answer by sending, so it hears of losses from a task of their own.
 void Runtime::on_peer_down(NodeId node, const Error& why) {
   log_.debug("link to {} is down: {}", name_of(node), why.message);
+  has_direct_.erase(node);
   if (status_queries_ != nullptr) {
     status_queries_->on_lost(
         node, {ErrorCode::node_lost, fmt::format("the link to it broke: {}", why.message)});
@@ -286,6 +196,7 @@ void Runtime::on_peer_down(NodeId node, const Error& why) {
 
 void Runtime::on_unreachable(NodeId node, const Error& why) {
   log_.debug("cannot reach {}: {}", name_of(node), why.message);
+  detours_.erase(node);
   if (status_queries_ != nullptr) {
     status_queries_->on_lost(
         node, {ErrorCode::unreachable, fmt::format("it cannot be reached: {}", why.message)});
@@ -297,15 +208,6 @@ void Runtime::on_unreachable(NodeId node, const Error& why) {
   }
   lose_objects_of(node, why);
   reactor_->post([this, node] { directory_->gossip().peer_lost(node); });
-}
-
-void Runtime::on_stray_down(LinkId, const Error& why) {
-  log_.debug("a seed could not be reached: {}", why.message);
-  {
-    const std::lock_guard lock(view_mutex_);
-    join_error_ = why;
-  }
-  view_changed_.notify_all();
 }
 
 void Runtime::on_other(NodeId from, const wire::Header& header, Bytes body) {
@@ -346,17 +248,6 @@ void Runtime::on_log(int level, const std::string& bundle, std::string_view text
 
 void Runtime::send_table(NodeId to, Bytes message) {
   engine_->send_or_dial(to, wire::Kind::table, message);
-}
-
-void Runtime::reach(std::string_view address_text) {
-  const auto failed = [this](const Error& why) {
-    reactor_->post([this, why] { on_stray_down({}, why); });
-  };
-  const auto address = fabric::Address::parse(address_text);
-  if (!address) return failed(address.error());
-  const auto port = port_for(*address);
-  if (!port) return failed(port.error());
-  if (const auto link = (*port)->transport().connect(*address); !link) failed(link.error());
 }
 
 }  // namespace godwit::node

@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "call/caller.hpp"
@@ -20,6 +21,7 @@
 #include "code/store/store.hpp"
 #include "fabric/reactor.hpp"
 #include "fleet/embedded_directory.hpp"
+#include "node/link_news.hpp"
 #include "node/objects_on_disk.hpp"
 #include "node/overrun_log.hpp"
 #include "node/status_queries.hpp"
@@ -35,6 +37,9 @@
 #include "trace/log.hpp"
 #include "trust/fleet_key.hpp"
 
+namespace godwit::fabric::relay {
+class RelayTransport;
+}
 namespace godwit::fabric::shm {
 class ShmTransport;
 }
@@ -67,6 +72,8 @@ class Runtime final : private call::Dialer, private call::EngineObserver, privat
     std::optional<ref::Arena::Options> objects;
     // Set: some of them are in files.
     std::optional<ObjectsOnDisk> objects_on_disk;
+    // Where objects' bytes may be beside that. Null: nowhere.
+    std::shared_ptr<ref::ChannelSet> channels;
     fleet::Target target;
     fleet::Capacities capacities;
   };
@@ -117,9 +124,15 @@ class Runtime final : private call::Dialer, private call::EngineObserver, privat
  private:
   Runtime(Options options, trace::Log& log);
   [[nodiscard]] Status assemble();
+  // runtime_links.cpp
+  [[nodiscard]] fabric::Hello hello() const;
   [[nodiscard]] Result<call::Port*> port_for(const fabric::Address& address);
   [[nodiscard]] Status make_shm();
   [[nodiscard]] Status make_ucx(const fabric::Address& network);
+  [[nodiscard]] Status make_relay();
+  [[nodiscard]] Result<Dialled> take_detour(NodeId node, const fabric::Address& relay);
+  void start_detour_later(NodeId node, const fabric::Address& relay);
+  void seek_direct(NodeId node);
   void make_regions();
   void on_region_news(const fleet::NameEntry& name);
   void hear_next();
@@ -176,6 +189,7 @@ class Runtime final : private call::Dialer, private call::EngineObserver, privat
   std::unique_ptr<StatusQueries> status_queries_;
   OverrunLog overruns_;
   std::unique_ptr<region::RegionService> region_service_;
+  std::shared_ptr<ref::Currency> currency_;
   std::unique_ptr<ref::ObjectStore> object_store_;
   std::unique_ptr<ref::stream::StreamStore> stream_store_;
   std::unique_ptr<ref::stream::StreamService> stream_service_;
@@ -189,8 +203,18 @@ class Runtime final : private call::Dialer, private call::EngineObserver, privat
   std::unique_ptr<ref::ObjectAccess> object_access_;
   call::Port* shm_port_ = nullptr;
   call::Port* ucx_port_ = nullptr;
+  call::Port* relay_port_ = nullptr;
   std::unique_ptr<fabric::shm::ShmTransport> shm_;
   std::unique_ptr<fabric::ucx::UcxTransport> ucx_;
+  std::unique_ptr<LinkNews> relay_news_;
+  std::unique_ptr<fabric::relay::RelayTransport> relay_;
+  // Links through a relay that are being made, by the node they lead to.
+  struct Detour {
+    Dialled dialled;
+    bool taken = false;  // the engine knows of it
+  };
+  std::unordered_map<NodeId, Detour> detours_;
+  std::unordered_set<NodeId> has_direct_;  // peers with a link that goes through none
   std::unordered_map<std::string, fleet::NameEntry> region_news_;  // not followed yet, by key
   bool hearing_ = false;
   bool stopped_ = false;

@@ -8,6 +8,7 @@
 #include "base/fail.hpp"
 #include "fabric/waiter.hpp"
 #include "node/runtime.hpp"
+#include "ref/home/elsewhere.hpp"
 
 namespace godwit::node {
 namespace {
@@ -19,30 +20,43 @@ class AccessHost final : public ref::AccessHost {
   call::Caller& caller() override { return runtime_.caller(); }
   Epoch epoch() override { return runtime_.epoch(); }
   ref::SegmentMap& segments() override { return runtime_.segment_map(); }
-  // The exchange keeps the time, so the wait ends.
   Result<ref::SegmentMap::Mapped> map(const ref::SegmentKey& key,
                                       std::chrono::nanoseconds at_most) override {
+    return exchange<ref::SegmentMap::Mapped>(
+        [&](ref::SegmentExchange& segments, auto done) { segments.map(key, at_most, done); });
+  }
+  Result<std::shared_ptr<const ref::HomeCurrency>> map_currency(
+      NodeId home, std::chrono::nanoseconds at_most) override {
+    return exchange<std::shared_ptr<const ref::HomeCurrency>>(
+        [&](ref::SegmentExchange& segments, auto done) {
+          segments.map_currency(home, at_most, done);
+        });
+  }
+
+ private:
+  // The exchange keeps the time, so the wait ends.
+  template <class Mapped, class Ask>
+  Result<Mapped> exchange(const Ask& ask) {
     struct Answer {
       fabric::Waiter waiter;
-      Result<ref::SegmentMap::Mapped> segment;
+      Result<Mapped> mapped;
     };
     Answer answer;
     runtime_.run_as_owner([&] {
-      const auto done = [&answer](auto segment) {
-        answer.segment = std::move(segment);
+      const auto done = [&answer](Result<Mapped> mapped) {
+        answer.mapped = std::move(mapped);
         answer.waiter.complete();
       };
       if (ref::SegmentExchange* segments = runtime_.segments(); segments != nullptr) {
-        segments->map(key, at_most, done);
+        ask(*segments, done);
       } else {
         done(fail(ErrorCode::shutting_down, "this process is shutting down"));
       }
     });
     runtime_.reactor().wait(answer.waiter, fabric::kNever);
-    return std::move(answer.segment);
+    return std::move(answer.mapped);
   }
 
- private:
   Runtime& runtime_;
 };
 
@@ -56,7 +70,10 @@ void Runtime::make_objects() {
       return node == options_.id ||
              engine_->is_linked(node);  // functions hold objects of ours, too
     };
-    options.on_ready = [this](std::uint64_t waiter) { engine_->run_again(waiter); };
+    options.on_ready = [this](std::uint64_t waiter) { object_service_->ready(waiter); };
+    // Without it processes ask each time.
+    if (auto currency = ref::Currency::create()) currency_ = *std::move(currency);
+    options.currency = currency_;
     options.on_files_to_remove = [this] {
       reactor_->post(
           [this] { reactor_->offload([this] { object_store_->remove_files(); }, [] {}); });
@@ -68,19 +85,28 @@ void Runtime::make_objects() {
       options.folder = std::move(disk->folder);
       found = std::move(disk->found);
     }
+    if (options_.channels != nullptr && !options_.channels->empty()) {
+      options.channels = std::make_shared<ref::HomeChannels>(options_.id, options_.channels);
+    }
     object_store_ = std::make_unique<ref::ObjectStore>(*reactor_, std::move(options));
     object_store_->restore(std::move(found));
     objects_used();  // leases run on
     object_service_ = std::make_unique<ref::ObjectService>(
-        *object_store_, ref::Holder{options_.id, options_.epoch}, [this] { objects_used(); });
+        *object_store_, ref::ObjectService::Options{
+                            .self = {options_.id, options_.epoch},
+                            .on_use = [this] { objects_used(); },
+                            .wake = [this](std::uint64_t waiter) { engine_->run_again(waiter); }});
     make_topics();
     engine_->set_objects(object_service_.get());
   }
   segments_ = std::make_unique<ref::SegmentExchange>(
       *engine_, *reactor_, segment_map_,
-      object_store_ != nullptr ? &object_store_->arena() : nullptr);
+      ref::SegmentExchange::Own{
+          .arena = object_store_ != nullptr ? &object_store_->arena() : nullptr,
+          .currency = currency_.get()});
   access_host_ = std::make_unique<AccessHost>(*this);
-  object_access_ = std::make_unique<ref::ObjectAccess>(*access_host_, object_store_.get());
+  object_access_ =
+      std::make_unique<ref::ObjectAccess>(*access_host_, object_store_.get(), options_.channels);
   if (object_service_ != nullptr) object_service_->reach_others_by(*object_access_);
   caller_->set_objects(object_access_.get());
 }
@@ -91,7 +117,7 @@ void Runtime::make_topics() {
   options.is_linked = [this](NodeId node) {
     return node == options_.id || engine_->is_linked(node);
   };
-  options.on_ready = [this](std::uint64_t waiter) { engine_->run_again(waiter); };
+  options.on_ready = [this](std::uint64_t waiter) { object_service_->ready(waiter); };
   stream_store_ = std::make_unique<ref::stream::StreamStore>(*reactor_, object_store_->arena(),
                                                              std::move(options));
   stream_service_ = std::make_unique<ref::stream::StreamService>(*stream_store_, *object_store_,
@@ -135,6 +161,7 @@ void Runtime::lose_objects_of(NodeId node, const Error& why) {
                fmt::format("the link to {} broke: {}", name_of(node), why.message)});
   }
   segment_map_.forget_home(node);
+  if (object_access_ != nullptr) object_access_->forget(node);
   if (object_store_ == nullptr || why.code == ErrorCode::none) return;
   object_store_->lost(node);
   stream_store_->lost(node);

@@ -5,6 +5,7 @@
 
 #include "base/fail.hpp"
 #include "node/runtime.hpp"
+#include "ref/home/elsewhere.hpp"
 #include "trace/json.hpp"
 
 namespace godwit::node {
@@ -23,6 +24,32 @@ void write_objects(trace::Json& status, ref::ObjectStore& store) {
   status.field("pins", stats.pins).field("borrows", stats.borrows);
   status.field("reservations", stats.reservations).field("waiters", stats.waiters);
   status.field("holders", stats.holders).close('}');
+}
+
+void write_channels(trace::Json& status, const ref::ChannelSet& channels,
+                    const ref::ObjectStore* store) {
+  using Way = ref::NamedChannel::Way;
+  status.key("channels").open('[');
+  for (const auto& channel : channels.all()) {
+    status.open('{').field("name", channel->name());
+    status.field("where", channel->channel().describe()).field("healthy", channel->healthy());
+    if (const std::string trouble = channel->trouble(); !trouble.empty()) {
+      status.field("trouble", trouble);
+    }
+    for (const auto& [way, name] : {std::pair(Way::put, "put"), std::pair(Way::get, "get")}) {
+      const ref::MeasuredCost cost = channel->cost(way);
+      status.key(name).open('{').field("count", cost.count());
+      status.field("fixed_us", cost.cost().fixed_us).field("us_per_mb", cost.cost().us_per_mb);
+      status.close('}');
+    }
+    status.close('}');
+  }
+  status.close(']');
+  if (store == nullptr || store->channels() == nullptr) return;
+  const ref::HomeChannels::Stats stats = store->channels()->stats();
+  status.key("channel_removals").open('{').field("pending", stats.pending);
+  status.field("removed", stats.removed).field("failed", stats.failed);
+  status.field("dropped", stats.dropped).close('}');
 }
 
 void count_objects(trace::Json& counters, const ref::ObjectStore& store) {
@@ -61,6 +88,9 @@ void Runtime::on_status(trace::Json& status) {
   status.field("blocked_limit", options_.pool.max_blocked).close('}');
   regions_->write_status(status);
   if (object_store_ != nullptr) write_objects(status, *object_store_);
+  if (options_.channels != nullptr && !options_.channels->empty()) {
+    write_channels(status, *options_.channels, object_store_.get());
+  }
 }
 
 void Runtime::on_status_counters(trace::Json& counters) {

@@ -21,19 +21,22 @@ struct Settings {
   std::string id;                   // 16 hex digits; default: random
   std::vector<std::string> listen;  // addresses; default: a Unix socket in the runtime directory
   std::vector<std::string> join;    // addresses of nodes of the fleet
+  std::string relay;                // HOST:PORT, where others reach this node too; default: none
   std::string key_file;             // the fleet's key; without one only loopback is allowed
   std::int64_t spin_us = 50;        // polls on for so long after the last event, then sleeps
   std::uint32_t workers = 0;        // functions run at the same time; 0: one per core
   std::uint32_t max_blocked = 256;  // functions that wait at the same time, beyond the workers
   std::uint32_t credits = 256;      // calls a peer may have outstanding on one link
   std::uint32_t idle_link_s = 60;   // a link unused for so long is ended; 0: never
-  std::uint64_t code_budget_mb = 1024;     // bundles and loaded code together
-  std::uint64_t inbound_budget_mb = 8192;  // arguments and results that are arriving
-  std::uint64_t region_budget_mb = 0;      // memory of shards; 0: half of the machine's
-  std::string region_dir;                  // shards in files; default: none
-  std::uint64_t object_budget_mb = 0;      // memory of objects; 0: a quarter of the machine's
-  std::string object_dir;                  // objects in files; default: none
-  std::uint64_t object_disk_mb = 0;        // of those files; 0: half of the disk
+  std::uint64_t code_budget_mb = 1024;       // bundles and loaded code together
+  std::uint64_t inbound_budget_mb = 8192;    // arguments and results that are arriving
+  std::uint64_t region_budget_mb = 0;        // memory of shards; 0: half of the machine's
+  std::string region_dir;                    // shards in files; default: none
+  std::uint64_t object_budget_mb = 0;        // memory of objects; 0: a quarter of the machine's
+  std::string object_dir;                    // objects in files; default: none
+  std::uint64_t object_disk_mb = 0;          // of those files; 0: half of the disk
+  std::vector<std::string> channel;          // where else objects' bytes may be; default: nowhere
+  std::vector<std::string> channel_plugins;  // libraries that know more kinds of them
   std::uint32_t max_hops = 100'000;
   std::uint32_t max_fan_out = 4096;
   std::string jit = "auto";  // auto: at the first bitcode; preload: at start; off

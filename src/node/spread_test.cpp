@@ -141,7 +141,7 @@ TEST_P(Spreading, AHandleThatIsNotGenuineIsSpreadNowhereAndFindsNoCopy) {
   expect_error(spread(wrong, fleet_.nodes()), ErrorCode::permission);
   EXPECT_FALSE(has_a_copy(1));
 
-  spread_all(ref);
+  EXPECT_EQ(spread_all(ref).failed(), 0U);
   EXPECT_TRUE(has_a_copy(1));
   const auto refused = sum_.on(fleet_.node(1))(wrong).get();
   ASSERT_FALSE(refused);

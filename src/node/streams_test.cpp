@@ -238,7 +238,7 @@ TEST_P(StreamFleet, WhatIsNotAckedGoesToAnotherConsumer) {
   for (const std::uint64_t expected : {1, 2}) {
     const auto item = good(in.next(10s));
     EXPECT_EQ(**item, expected);
-    EXPECT_EQ(item->deliveries(), 2) << "somebody had it before";
+    EXPECT_GE(item->deliveries(), 2) << "somebody had it before";
     item->ack();
   }
 }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 
 #include "base/fail.hpp"
 
@@ -136,6 +137,19 @@ Tag FleetKey::tag(std::string_view purpose, std::initializer_list<Bytes> parts) 
   Tag tag{};
   crypto_generichash_final(&state, reinterpret_cast<unsigned char*>(tag.data()), tag.size());
   return tag;
+}
+
+FleetKey FleetKey::derive(std::string_view purpose) const {
+  Tag made = tag(purpose, {});
+  FleetKey key;
+  static_assert(kSize == sizeof made);
+  std::memcpy(key.bytes_.data(), made.data(), kSize);
+  sodium_memzero(made.data(), made.size());
+  return key;
+}
+
+FleetKey relay_key_of(const FleetKey& fleet) {
+  return fleet.derive("godwit relay 1: admission");
 }
 
 bool equal_in_constant_time(Bytes a, Bytes b) noexcept {

@@ -39,6 +39,8 @@ class FleetKey {
   // The tag of the parts under this key. `purpose` keeps tags for different uses apart; part
   // lengths are hashed too, so that bytes cannot move from one part to the next.
   [[nodiscard]] Tag tag(std::string_view purpose, std::initializer_list<Bytes> parts) const;
+  // Another key, made from this one for the purpose; it tells nothing about this one.
+  [[nodiscard]] FleetKey derive(std::string_view purpose) const;
   // What a fleet without a key uses in its place: a public constant that proves nothing.
   [[nodiscard]] static FleetKey open_fleet();
 
@@ -46,6 +48,9 @@ class FleetKey {
   FleetKey() = default;
   std::array<unsigned char, kSize> bytes_{};
 };
+
+// What a fleet's members show to a relay, and all that the relay holds.
+[[nodiscard]] FleetKey relay_key_of(const FleetKey& fleet);
 
 // Takes the same time wherever the tags differ.
 [[nodiscard]] bool equal_in_constant_time(Bytes a, Bytes b) noexcept;

@@ -68,5 +68,12 @@ TEST(FleetKey, TagsDependOnKeyPurposeAndHowBytesAreSplit) {
   EXPECT_NE(tag, b.tag("x", {bytes_of("ab"), bytes_of("c")}));
 }
 
+TEST(FleetKey, TheRelaysKeyIsTheSameForAllMembersAndIsNotTheirs) {
+  const FleetKey key = FleetKey::generate();
+  EXPECT_EQ(relay_key_of(key).hex(), relay_key_of(FleetKey::from_hex(key.hex()).value()).hex());
+  EXPECT_NE(relay_key_of(key).hex(), key.hex());
+  EXPECT_NE(relay_key_of(key).hex(), relay_key_of(FleetKey::generate()).hex());
+}
+
 }  // namespace
 }  // namespace godwit::trust

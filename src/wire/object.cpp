@@ -108,6 +108,17 @@ Result<SegmentGrant> parse_segment_grant(Bytes body) {
   return grant;
 }
 
+std::optional<VoucherTerms> take_voucher(ObjectAnswerView& answer) noexcept {
+  VoucherTerms voucher;
+  if ((answer.fixed.flags & ObjectAnswer::kVouched) == 0 || answer.tail.size() < sizeof voucher) {
+    return std::nullopt;
+  }
+  const Bytes last = answer.tail.last(sizeof voucher);
+  std::memcpy(&voucher, last.data(), sizeof voucher);
+  answer.tail = answer.tail.first(answer.tail.size() - sizeof voucher);
+  return voucher;
+}
+
 Result<Handle> handle_in(const ObjectAnswerView& answer) {
   Handle handle;
   if (answer.tail.size() != sizeof handle) return bad("has no handle where one should be");

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,7 +22,8 @@ namespace godwit::wire {
 
 enum class ObjectOp : std::uint8_t {
   none = 0,
-  // item: type and size of the handle, and a PutTerms; tail: its bytes. Answer: its handle.
+  // item: type and size of the handle, a PutTerms, b: 1 for a voucher; tail: its bytes. Answer: its
+  // handle, and with kVouched a VoucherTerms behind it.
   put = 1,
   // item: size of the handle. Answer: value the ticket, segment, offset, size.
   reserve = 2,
@@ -30,8 +32,10 @@ enum class ObjectOp : std::uint8_t {
   // item: a the ticket; type of the handle, and a PutTerms. Answer: its handle.
   commit = 4,
   abandon = 5,  // item: a the ticket
-  // item: a handle. Answer: version, size, type, and either its bytes in the tail (kInTail), if all
-  // of them fit into `argument` bytes, or value the pin, segment, offset.
+  // item: a handle, b: 1 for a voucher. Answer: version, size, type, and either its bytes in the
+  // tail (kInTail), if all of them fit into `argument` bytes, or value the pin, segment, offset.
+  // With kVouched the home lets the asker go on by itself: a VoucherTerms is the tail, or follows
+  // the bytes in it.
   locate = 6,
   // item: a handle; a offset, b bytes in a piece, c from one piece to the next, d pieces. Answer:
   // the pieces one after another, in the tail. `argument`: 0, or a pin of the caller's that keeps
@@ -41,7 +45,7 @@ enum class ObjectOp : std::uint8_t {
   evict = 9,          // item: a handle
   exists = 10,        // item: a handle. Answer: value 1 or 0
   newest = 11,        // item: a handle. Answer: a handle
-  describe = 12,      // item: a handle. Answer: an ObjectFacts in the tail
+  describe = 12,      // item: a handle. Answer: an ObjectFacts in the tail, and a channel's name
   list = 13,          // `argument`: how many at most. Answer: ObjectFacts one after another
   set_lifetime = 14,  // item: a handle, and a PutTerms, of which the lifetime counts
   set_pinned = 15,    // item: a handle, a: 1 or 0
@@ -51,12 +55,14 @@ enum class ObjectOp : std::uint8_t {
   update = 17,
   own = 18,
   disown = 19,
-  offer = 20,          // item: a handle, a: for how many ns. Answer: value the offer
-  accept = 21,         // item: a handle, a: the offer
-  borrow = 22,         // item: a handle, a: 0 to read, 1 to write. Answer: value the borrow
-  give_back = 23,      // item: a the borrow
-  drop = 24,           // item: a handle
-  promise = 25,        // item: type of the handle, a: for how many ns, PutTerms. Answer: a handle
+  offer = 20,      // item: a handle, a: for how many ns. Answer: value the offer
+  accept = 21,     // item: a handle, a: the offer
+  borrow = 22,     // item: a handle, a: 0 to read, 1 to write. Answer: value the borrow
+  give_back = 23,  // item: a the borrow
+  drop = 24,       // item: a handle
+  // item: type of the handle, a: for how many ns, PutTerms, b: bytes of tail, which names a
+  // channel. Answer: a handle
+  promise = 25,
   take_over = 26,      // item: a handle
   fulfil = 27,         // as update
   break_promise = 28,  // item: a handle, a: an ErrorCode, b: bytes of tail, which says why
@@ -66,21 +72,33 @@ enum class ObjectOp : std::uint8_t {
   wait = 29,
   renew = 30,
   leave = 31,  // the process ends: it holds nothing any more
+  // item: c the size, b how many bytes of the tail are the name of a channel, a 0 for a new object,
+  // or 1 for the next version of the handle's, or what was promised. Answer: value the ticket; with
+  // kElsewhere the writer is to put the bytes into the channel that the tail ends with the name of,
+  // after the object's id (16 bytes), under that version; else as reserve does.
+  reserve_elsewhere = 32,
+  // item: a handle, a: a pin that locate gave with kElsewhere. Brings the bytes into the home's
+  // memory. Answer: as locate does, under the same pin.
+  fetch = 33,
   // items: the handle that is spread, a: for how many ns copies are kept, b: children of a node at
   // most; and the handle of what the asked node makes its copy from (the home makes none). tail:
   // the nodes below it, 8 bytes each. `argument`: ns that it may take. Answer: SpreadFacts, of the
   // asked node first, in the tail.
-  spread = 32,
+  spread = 34,
 };
-inline constexpr std::uint8_t kObjectOps = 33;
+inline constexpr std::uint8_t kObjectOps = 35;
 
 struct ObjectRequest {
   ObjectOp op = ObjectOp::none;
-  std::uint8_t reserved[3]{};
+  std::uint8_t flags = 0;
+  std::uint8_t reserved[2]{};
   std::uint32_t count = 0;
   std::uint64_t argument = 0;
   std::uint64_t epoch = 0;  // of the process that asks: its lives are told apart
   std::uint64_t reserved_too = 0;
+
+  // Of locate, read and wait: the asker has channels of its own.
+  static constexpr std::uint8_t kHasChannels = 1;
 };
 static_assert(sizeof(ObjectRequest) == 32);
 
@@ -122,8 +140,21 @@ struct ObjectAnswer {
   std::uint64_t offset = 0;
 
   static constexpr std::uint32_t kInTail = 1;
+  // The tail is the name of a channel that has the bytes, under the object's id and the version; a
+  // segment is named beside that if the home's memory has them, too.
+  static constexpr std::uint32_t kElsewhere = 2;
+  static constexpr std::uint32_t kVouched = 4;
 };
 static_assert(sizeof(ObjectAnswer) == 64);
+
+// For processes of the home's host: what was answered holds as long as the ticket's word does, in
+// the memory that ask_segment of kCurrencySegment shares.
+struct VoucherTerms {
+  std::uint64_t ticket = 0;
+  std::int64_t time_left_ns = -1;  // of a lease
+};
+static_assert(sizeof(VoucherTerms) == 16);
+inline constexpr std::uint64_t kCurrencySegment = UINT64_MAX;
 
 // What a home says of an object, beside its handle.
 struct ObjectFacts {
@@ -144,6 +175,7 @@ struct ObjectFacts {
   static constexpr std::uint8_t kSpilled = 4;
   static constexpr std::uint8_t kPinned = 8;
   static constexpr std::uint8_t kBorrowedForWriting = 16;
+  static constexpr std::uint8_t kElsewhere = 32;  // in a channel, and not in memory
 };
 static_assert(sizeof(ObjectFacts) == 112);
 
@@ -201,6 +233,8 @@ struct ObjectAnswerView {
                                                                          std::size_t count);
 // The same of an answer to one item, without allocation.
 [[nodiscard]] Result<ObjectAnswerView> parse_object_answer(Bytes bytes);
+// Of an answer with kVouched: the end of its tail, which is taken off. None: there is none.
+[[nodiscard]] std::optional<VoucherTerms> take_voucher(ObjectAnswerView& answer) noexcept;
 // The handle in an answer's tail. Errors: bad_format.
 [[nodiscard]] Result<Handle> handle_in(const ObjectAnswerView& answer);
 

@@ -32,6 +32,7 @@ enum class ResolvedBy : std::uint8_t {
   mapping,  // memory of the home's, on this host: nothing was copied
   message,  // a copy, in the home's answer
   stream,   // a copy, in several pieces
+  channel,  // a copy, which came from the channel that has it
 };
 [[nodiscard]] GODWIT_API std::string_view to_string(ResolvedBy how) noexcept;
 
@@ -47,10 +48,35 @@ struct ObjectStatus {
   bool pinned = false;
   bool pending = false;  // promised, and not there yet
   bool persistent = false;
-  bool spilled = false;  // on the home's disk at the moment
+  bool spilled = false;    // on the home's disk at the moment
+  bool elsewhere = false;  // in a channel, and not in the home's memory at the moment
+  std::string channel{};   // which has it; not told of those that are listed
   std::uint64_t reads = 0;
   std::chrono::nanoseconds age{};
 };
+
+// A way to an object's bytes from this process.
+struct ResolvePath {
+  std::string name;  // "pointer", "mapping", "message", "stream", or a channel's
+  bool possible = true;
+  std::string why{};  // it is not possible, or not taken
+  double expected_us = 0;
+  std::uint64_t measured = 0;  // how often; 0: what is expected is a guess
+  double last_us = 0;
+  std::uint64_t last_bytes = 0;
+};
+
+// What resolving an object would do, and why.
+struct ResolveDecision {
+  Handle handle;
+  std::string channel;    // that has the bytes; "memory"
+  bool in_memory = true;  // of the home
+  std::string chosen;     // the name of the path that is tried first
+  std::string why;
+  std::vector<ResolvePath> paths;  // the chosen one first
+};
+// A table for people.
+[[nodiscard]] GODWIT_API std::string to_text(const ResolveDecision& decision);
 
 }  // namespace godwit
 
@@ -107,6 +133,7 @@ class GODWIT_API ObjectDoor {
                                                     const ObjectSelection& selection) const;
 
   [[nodiscard]] Result<bool> exists(const Handle& handle) const;
+  [[nodiscard]] Result<ResolveDecision> explain(const Handle& handle) const;
   [[nodiscard]] Status evict(const Handle& handle) const;
   [[nodiscard]] std::vector<Status> evict_all(std::span<const Handle> handles) const;
   [[nodiscard]] Result<ObjectStatus> status(const Handle& handle) const;

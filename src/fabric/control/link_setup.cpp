@@ -60,18 +60,38 @@ LinkSetup::~LinkSetup() {
   reactor_.cancel(timeout_timer_);
 }
 
-Result<std::unique_ptr<LinkSetup>> LinkSetup::as_client(Reactor& reactor, const Address& to,
-                                                        Options options, SetupPayload mine,
-                                                        Done done) {
+std::unique_ptr<LinkSetup> LinkSetup::make_client(Reactor& reactor, Options options,
+                                                  SetupPayload mine, Done done) {
   auto handshake =
       trust::Handshake::as_client(handshake_options(options), encode(options.self, mine.data));
   std::unique_ptr<LinkSetup> setup(
       new LinkSetup(reactor, std::move(handshake), std::move(options), std::move(done)));
   setup->mine_ = std::move(mine);
-  GODWIT_TRY(setup->socket_, ControlSocket::connect(reactor, to, *setup));
-  setup->arm_timeout();
-  setup->socket_->send(bytes_of(setup->handshake_.offer()));
   return setup;
+}
+
+Result<std::unique_ptr<LinkSetup>> LinkSetup::as_client(Reactor& reactor, const Address& to,
+                                                        Options options, SetupPayload mine,
+                                                        Done done) {
+  auto setup = make_client(reactor, std::move(options), std::move(mine), std::move(done));
+  GODWIT_TRY(setup->socket_, ControlSocket::connect(reactor, to, *setup));
+  setup->begin();
+  return setup;
+}
+
+std::unique_ptr<LinkSetup> LinkSetup::as_client(Reactor& reactor,
+                                                std::unique_ptr<ControlSocket> socket,
+                                                Options options, SetupPayload mine, Done done) {
+  auto setup = make_client(reactor, std::move(options), std::move(mine), std::move(done));
+  setup->socket_ = std::move(socket);
+  setup->socket_->set_events(setup.get());
+  setup->begin();
+  return setup;
+}
+
+void LinkSetup::begin() {
+  arm_timeout();
+  socket_->send(bytes_of(handshake_.offer()));
 }
 
 std::unique_ptr<LinkSetup> LinkSetup::as_server(Reactor& reactor,

@@ -60,6 +60,11 @@ class LinkSetup final : private ControlEvents {
                                                                     const Address& to,
                                                                     Options options,
                                                                     SetupPayload mine, Done done);
+  // The same over a connection that is there.
+  [[nodiscard]] static std::unique_ptr<LinkSetup> as_client(Reactor& reactor,
+                                                            std::unique_ptr<ControlSocket> socket,
+                                                            Options options, SetupPayload mine,
+                                                            Done done);
   [[nodiscard]] static std::unique_ptr<LinkSetup> as_server(Reactor& reactor,
                                                             std::unique_ptr<ControlSocket> socket,
                                                             Options options, Answer answer,
@@ -69,8 +74,11 @@ class LinkSetup final : private ControlEvents {
  private:
   LinkSetup(Reactor& reactor, trust::Handshake handshake, Options options, Done done);
 
+  [[nodiscard]] static std::unique_ptr<LinkSetup> make_client(Reactor& reactor, Options options,
+                                                              SetupPayload mine, Done done);
   void on_frame(Bytes frame, std::vector<Fd>& fds) override;
   void on_closed(const Error& why) override;
+  void begin();
   void arm_timeout();
   [[nodiscard]] Status advance(Bytes frame, std::vector<Fd>& fds);
   [[nodiscard]] Status take_peer(std::string_view peer_hello, std::vector<Fd>& fds);

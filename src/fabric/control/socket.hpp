@@ -96,6 +96,14 @@ class ControlSocket final : private FdHandler {
   // there was nothing to move.
   bool move_chunks(bool reads);
   void start_heartbeat(const Heartbeat& heartbeat);
+  // The connection itself, and what was read of it beyond the frames delivered; all that was sent
+  // has left. Nothing follows, and this object is closed. No connection: it had ended already, or
+  // frames are still queued.
+  struct Released {
+    Fd fd;
+    std::vector<std::byte> input;
+  };
+  [[nodiscard]] Released release();
   // Sends what can be sent without waiting, then closes. on_closed does not follow.
   void close();
 

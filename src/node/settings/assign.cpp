@@ -65,6 +65,10 @@ Status assign(const Setting& setting, std::span<const std::string> texts, Settin
       setting.member);
 }
 
+std::string masked(const Setting& setting, std::string_view text) {
+  return setting.mask != nullptr ? setting.mask(text) : std::string(text);
+}
+
 std::string text_of(const Setting& setting, const Settings& settings) {
   return std::visit(
       [&](auto member) -> std::string {
@@ -74,7 +78,9 @@ std::string text_of(const Setting& setting, const Settings& settings) {
         } else if constexpr (std::is_integral_v<Value>) {
           return std::to_string(settings.*member);
         } else {
-          return fmt::format("{}", fmt::join(settings.*member, ","));
+          std::vector<std::string> items;
+          for (const std::string& item : settings.*member) items.push_back(masked(setting, item));
+          return fmt::format("{}", fmt::join(items, ","));
         }
       },
       setting.member);

@@ -45,7 +45,8 @@ class Loading {
   Status set(const Setting& setting, std::span<const std::string> texts, SettingSource source,
              std::string where, std::string_view shown) {
     if (const Status assigned = assign(setting, texts, settings_); !assigned) {
-      return fail(ErrorCode::invalid_argument, "{}: {}", shown, assigned.error().message);
+      return fail(ErrorCode::invalid_argument, "{}: {}", masked(setting, shown),
+                  assigned.error().message);
     }
     SettingValue& value = values_[static_cast<std::size_t>(&setting - setting_table().data())];
     value.text = text_of(setting, settings_);

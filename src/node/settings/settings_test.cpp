@@ -156,6 +156,16 @@ TEST_F(SettingsTest, AddressesNamesAndIdsAreChecked) {
   EXPECT_TRUE(load("", {}, {{"id", {"00000000000000ab"}}}));
 }
 
+TEST_F(SettingsTest, ChannelsAreCheckedAndTheirPasswordsAreNotShown) {
+  const auto loaded =
+      load("", {}, {{"channel", {"a redis://me:geheim@host/0 min_size=1k", "b file:/x"}}}).value();
+  EXPECT_THAT(loaded.settings().channel,
+              ElementsAre("a redis://me:geheim@host/0 min_size=1k", "b file:/x"));
+  EXPECT_EQ(value_of(loaded, "channel").text, "a redis://me:***@host/0 min_size=1k,b file:/x");
+  const std::string error = error_of("", {}, {{"channel", {"a redis://:geheim@host/0 what"}}});
+  EXPECT_THAT(error, HasSubstr("--channel a redis://:***@host/0 what: channel a: 'what' is not"));
+}
+
 TEST_F(SettingsTest, EverySettingHasAFlagAVariableHelpAndATextThatReadsBack) {
   const Settings defaults;
   Settings copy;

@@ -7,6 +7,8 @@
 #include "base/fail.hpp"
 #include "base/ids.hpp"
 #include "fabric/address.hpp"
+#include "godwit/channel.hpp"
+#include "ref/channel/channel_set.hpp"
 
 namespace godwit::node {
 namespace {
@@ -20,6 +22,12 @@ Status check_address(std::string_view text) {
     return fail(ErrorCode::invalid_argument, "a simulated address means nothing to a real node");
   }
   return {};
+}
+
+Status check_relay(std::string_view text) {
+  const auto address = fabric::Address::parse(fmt::format("relay:{}", text));
+  if (address && address->index == 0 && address->port != 0) return {};
+  return fail(ErrorCode::invalid_argument, "expected a relay's HOST:PORT");
 }
 
 Status check_id(std::string_view text) {
@@ -36,6 +44,11 @@ Status check_name(std::string_view text) {
   if (good) return {};
   return fail(ErrorCode::invalid_argument,
               "expected 1 to 64 letters, digits, '-', '_' and '.', not starting with '.'");
+}
+
+Status check_channel(std::string_view text) {
+  GODWIT_CHECK(ChannelOptions::parse(text));
+  return {};
 }
 
 constexpr Setting kTable[] = {
@@ -66,6 +79,13 @@ constexpr Setting kTable[] = {
      .help = "Nodes of the fleet to join",
      .standard = "none: the first of a fleet",
      .check = check_address},
+    {.name = "relay",
+     .member = &Settings::relay,
+     .value = "HOST:PORT",
+     .help = "A relay (`godwit relay`) to enrol at: nodes and clients that cannot reach this one "
+             "directly do so through it; needs a key",
+     .standard = "none: reached directly or not at all",
+     .check = check_relay},
     {.name = "key_file",
      .member = &Settings::key_file,
      .value = "FILE",
@@ -136,6 +156,19 @@ constexpr Setting kTable[] = {
      .help = "Size of the files in object_dir; beyond it none is written; 0: half of the disk",
      .least = 0,
      .most = kMaxMebibytes},
+    {.name = "channel",
+     .member = &Settings::channel,
+     .value = "CHANNEL",
+     .help = "Where else objects may keep their bytes: 'NAME URL [min_size=64k] [max_size=1g] "
+             "[hosts=a*|b*] [tags=x|y] [priority=5]'; docs/channels.md",
+     .standard = "none: memory is all there is",
+     .check = check_channel,
+     .mask = ref::without_password},
+    {.name = "channel_plugins",
+     .member = &Settings::channel_plugins,
+     .value = "FILE",
+     .help = "Libraries with further kinds of channels, loaded at start",
+     .standard = "none"},
     {.name = "region_budget_mb",
      .member = &Settings::region_budget_mb,
      .value = "MEBIBYTES",

@@ -19,6 +19,8 @@ using SettingMember =
 
 // A check of one piece of text beyond what `least`, `most` and `choices` say.
 using SettingCheck = Status (*)(std::string_view text);
+// The text without what nobody is to read.
+using SettingMask = std::string (*)(std::string_view text);
 
 struct Setting {
   std::string_view name;
@@ -30,6 +32,7 @@ struct Setting {
   std::int64_t most = 0;
   std::string_view choices = {};  // text: "auto|preload|off"
   SettingCheck check = nullptr;
+  SettingMask mask = nullptr;
 
   [[nodiscard]] bool is_list() const noexcept { return member.index() == 1; }
   [[nodiscard]] std::string flag() const;      // --spin-us
@@ -46,7 +49,9 @@ struct Setting {
 // the value; the caller adds where it stands.
 [[nodiscard]] Status assign(const Setting& setting, std::span<const std::string> texts,
                             Settings& settings);
-// The value as text, as assign() would take it; a list's items separated by commas.
+// As people may read it.
+[[nodiscard]] std::string masked(const Setting& setting, std::string_view text);
+// The value as text, as assign() would take it, but masked; a list's items separated by commas.
 [[nodiscard]] std::string text_of(const Setting& setting, const Settings& settings);
 
 }  // namespace godwit::node

@@ -6,25 +6,35 @@
 
 #include "base/fail.hpp"
 #include "ref/access/holdings.hpp"
+#include "ref/access/kept_views.hpp"
 #include "ref/access/mappings.hpp"
+#include "ref/access/measured_paths.hpp"
 
 namespace godwit::ref {
 
 using wire::ObjectItem;
 using wire::ObjectOp;
 
-ObjectAccess::ObjectAccess(AccessHost& host, ObjectStore* own)
+ObjectAccess::ObjectAccess(AccessHost& host, ObjectStore* own, std::shared_ptr<ChannelSet> channels)
     : host_(host),
       own_(own),
       holdings_(std::make_shared<Holdings>(Asking{host.caller(), host.epoch()})),
-      mappings_(std::make_unique<Mappings>(host)) {}
+      mappings_(std::make_unique<Mappings>(host)),
+      kept_(std::make_shared<KeptViews>(host)),
+      channels_(channels != nullptr && !channels->empty() ? std::move(channels) : nullptr),
+      paths_(channels_ != nullptr ? std::make_unique<MeasuredPaths>() : nullptr) {}
 
 ObjectAccess::~ObjectAccess() {
   close();
 }
 
 void ObjectAccess::close() {
+  kept_->close();
   holdings_->close();
+}
+
+void ObjectAccess::forget(NodeId home) {
+  kept_->forget(home);
 }
 
 Asking ObjectAccess::asking() {

@@ -22,6 +22,7 @@
 #include "ref/access/question.hpp"
 #include "ref/access/segments.hpp"
 #include "ref/access/view.hpp"
+#include "ref/channel/channel_set.hpp"
 #include "ref/home/store.hpp"
 
 namespace godwit::ref {
@@ -36,6 +37,9 @@ class AccessHost {
   // Errors: those of SegmentExchange::map().
   virtual Result<SegmentMap::Mapped> map(const SegmentKey& key,
                                          std::chrono::nanoseconds at_most) = 0;
+  // Errors: those of SegmentExchange::map_currency().
+  virtual Result<std::shared_ptr<const HomeCurrency>> map_currency(
+      NodeId home, std::chrono::nanoseconds at_most) = 0;
 };
 
 // Told of a large transfer's bytes so far, by the thread that asked for it.
@@ -47,6 +51,8 @@ struct PutRequest {
   NewObject object{};
   std::span<const Bytes> parts{};      // one after another; lent until put() returns
   const Progress* progress = nullptr;  // the same
+  std::string_view channel{};          // where its bytes go; empty: as the policies say
+  std::span<const std::string> tags{};
 
   [[nodiscard]] std::uint64_t size() const noexcept;
 };
@@ -68,8 +74,8 @@ class ObjectAccess {
   // How often Progress is told while memory is copied: rarely enough for the copying to be fast.
   static constexpr std::size_t kProgressBytes = std::size_t{32} << 20;
 
-  // `own` is null in a process that is no home.
-  ObjectAccess(AccessHost& host, ObjectStore* own);
+  // `own` is null in a process that is no home, `channels` in one that has none.
+  ObjectAccess(AccessHost& host, ObjectStore* own, std::shared_ptr<ChannelSet> channels = {});
   ~ObjectAccess();
   // Tells homes of what was let go of; from here on nobody is told any more.
   void close();
@@ -97,8 +103,7 @@ class ObjectAccess {
                                                                    detail::CallHandle call);
   [[nodiscard]] std::vector<Result<std::shared_ptr<const View>>> resolve_batch(
       std::span<const Handle> handles);
-  // A few of other homes at the same time: all homes are asked before one is waited for, and of
-  // large ones the first pieces are under way together.
+  // A few of other homes: all homes are asked before one is waited for.
   [[nodiscard]] std::vector<Result<std::shared_ptr<const View>>> resolve_together(
       std::span<const Handle> handles, std::chrono::nanoseconds at_most);
   // Waits until a promised object is there, or for `newer_than` other than 0 until there is a newer
@@ -121,6 +126,9 @@ class ObjectAccess {
                                           std::span<const Bytes> tail = {});
   [[nodiscard]] std::vector<Result<std::uint64_t>> tell_all(wire::ObjectOp op,
                                                             std::span<const Handle> handles);
+  // What resolve() would do now. Errors: those of describing it.
+  [[nodiscard]] Result<ResolveDecision> explain(const Handle& handle);
+  [[nodiscard]] const ChannelSet* channels() const noexcept { return channels_.get(); }
   [[nodiscard]] Result<std::vector<wire::ObjectFacts>> list(NodeId home, std::uint64_t at_most);
   [[nodiscard]] Asking asking();
 
@@ -133,6 +141,9 @@ class ObjectAccess {
   [[nodiscard]] Result<std::uint64_t> write_room(NodeId home, std::span<const Bytes> parts);
   void abandon_room(NodeId home, std::uint64_t ticket);
 
+  // The last link to it broke.
+  void forget(NodeId home);
+
   // This process has something at that home, or no longer: owned objects, borrows, promises.
   void hold(NodeId home);
   void let_go(NodeId home);
@@ -140,39 +151,82 @@ class ObjectAccess {
   void release(NodeId home, std::uint64_t pin, std::uint64_t bytes);
 
  private:
+  using Clock = std::chrono::steady_clock;
   [[nodiscard]] bool is_own(NodeId home);
+  [[nodiscard]] Result<std::shared_ptr<const View>> own_view(const Handle& handle);
+  [[nodiscard]] detail::CallHandle ask_for(const Handle& handle, std::uint64_t vouched,
+                                           std::chrono::nanoseconds at_most);
+  [[nodiscard]] Result<std::shared_ptr<const View>> answered(const Handle& handle,
+                                                             detail::CallHandle call,
+                                                             std::uint64_t vouched,
+                                                             Clock::time_point asked_at);
   class Holdings;
   class Mappings;
-  class Pieces;
-  class Fetch;
+  class KeptViews;
   struct Room;
+  struct MeasuredPaths;
   [[nodiscard]] Result<Room> write_parts(NodeId home, std::span<const Bytes> parts,
                                          const Progress* progress = nullptr);
+  // Into the room that the home's answer names.
+  [[nodiscard]] Result<Room> fill(Room room, const wire::ObjectAnswer& at,
+                                  std::span<const Bytes> parts, const Progress* progress);
+  [[nodiscard]] Result<Handle> put_in_memory(const PutRequest& request);
   [[nodiscard]] Result<Handle> settle(wire::ObjectOp op, const Handle& handle,
                                       std::span<const Bytes> parts);
+  void keep_own(const Handle& handle, std::span<const Bytes> parts,
+                const wire::VoucherTerms& voucher, Clock::time_point asked_at);
   [[nodiscard]] Status write_pieces(const Room& room, std::span<const Bytes> parts,
                                     const Progress* progress);
-  // What is on its way: its view, or what is left to wait for.
-  struct Coming {
-    std::shared_ptr<const View> view;
-    std::unique_ptr<Fetch> fetch;
-    Coming(std::shared_ptr<const View> here) noexcept;
-    Coming(std::unique_ptr<Fetch> started) noexcept;
-    Coming(Coming&&) noexcept;
-    ~Coming();
-    [[nodiscard]] Result<std::shared_ptr<const View>> finish();
-  };
-  [[nodiscard]] Result<Coming> take_answer(const Handle& handle, detail::CallHandle call);
-  [[nodiscard]] Result<Coming> begin_view(const Handle& handle, detail::CallHandle call,
-                                          const wire::ObjectAnswerView& answer);
   [[nodiscard]] Result<std::shared_ptr<const View>> view_of(const Handle& handle,
                                                             detail::CallHandle call,
                                                             const wire::ObjectAnswerView& answer);
+  [[nodiscard]] Result<std::shared_ptr<const View>> fetch(const Handle& handle,
+                                                          const wire::ObjectAnswer& found);
+  // Of what is in the home's memory.
+  [[nodiscard]] Result<std::shared_ptr<const View>> view_in_memory(const Handle& handle,
+                                                                   const wire::ObjectAnswer& found,
+                                                                   std::string_view channel);
+
+  // --- elsewhere.cpp: where channels have the bytes ---
+  [[nodiscard]] std::uint8_t question_flags() const noexcept;
+  [[nodiscard]] Result<Handle> put_elsewhere(NamedChannel& channel, const PutRequest& request);
+  [[nodiscard]] Result<Handle> put_by_policy(const PutRequest& request);
+  // Into a channel, as far as it can be told before.
+  [[nodiscard]] bool goes_elsewhere(const PutRequest& request) const;
+  // Room for the next version, filled; in a channel if the home says so.
+  [[nodiscard]] Result<Room> write_next(const Handle& handle, std::span<const Bytes> parts);
+  [[nodiscard]] Result<Buffer> get_from(NamedChannel& channel, const Handle& handle,
+                                        std::uint64_t version, const ByteRange& range);
+  // The channel, if it is to be read from here; null, and why not.
+  [[nodiscard]] NamedChannel* readable(std::string_view name, std::uint64_t size, std::string& why);
+  // `answer` says that a channel has it, and pins it. The channel's bytes, or the home's, which are
+  // brought into its memory.
+  [[nodiscard]] Result<std::shared_ptr<const View>> view_elsewhere(const Handle& handle,
+                                                                   const wire::ObjectAnswer& found,
+                                                                   std::string_view channel);
+  [[nodiscard]] Result<wire::ObjectAnswer> bring_to_home(const Handle& handle,
+                                                         const wire::ObjectAnswer& found,
+                                                         std::string_view channel,
+                                                         const std::string& why);
+  [[nodiscard]] Status copy_elsewhere(const Handle& handle, const wire::ObjectAnswer& found,
+                                      std::string_view channel, const ByteRange& range,
+                                      const Take& take);
+  [[nodiscard]] Result<Buffer> read_elsewhere(const Handle& handle, const wire::ObjectAnswer& found,
+                                              std::string_view channel,
+                                              const detail::ObjectSelection& selection);
+  // The home does not answer: what a channel has under the handle. Null: none has it.
+  [[nodiscard]] std::shared_ptr<const View> view_without_home(const Handle& handle,
+                                                              const Error& why);
+  [[nodiscard]] Status read_pieces(const Handle& handle, std::uint64_t pin, const ByteRange& range,
+                                   const Take& take);
 
   AccessHost& host_;
   ObjectStore* own_;
   std::shared_ptr<Holdings> holdings_;
   std::unique_ptr<Mappings> mappings_;
+  std::shared_ptr<KeptViews> kept_;
+  const std::shared_ptr<ChannelSet> channels_;
+  std::unique_ptr<MeasuredPaths> paths_;  // with channels
 };
 
 }  // namespace godwit::ref

@@ -18,6 +18,11 @@ class ObjectAccess::Mappings {
 
   // Null: objects of that home are not to be mapped here. Errors: those of the host.
   [[nodiscard]] Result<SegmentMap::Mapped> get(const SegmentKey& key);
+  // As far as is known: get() was tried.
+  [[nodiscard]] bool is_far(NodeId home) {
+    const std::lock_guard lock(mutex_);
+    return elsewhere_.contains(home);
+  }
 
  private:
   AccessHost& host_;

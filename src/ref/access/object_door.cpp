@@ -16,6 +16,7 @@ std::string_view to_string(ResolvedBy how) noexcept {
     case ResolvedBy::mapping: return "mapping";
     case ResolvedBy::message: return "message";
     case ResolvedBy::stream: return "stream";
+    case ResolvedBy::channel: return "channel";
   }
   return "unknown";
 }
@@ -32,7 +33,7 @@ static_assert(static_cast<int>(Lifetime::Kind::process) ==
               static_cast<int>(ref::LifetimeKind::holder));
 static_assert(static_cast<int>(Lifetime::Kind::readers) ==
               static_cast<int>(ref::LifetimeKind::readers));
-static_assert(static_cast<int>(ResolvedBy::stream) == static_cast<int>(ref::Path::stream));
+static_assert(static_cast<int>(ResolvedBy::channel) == static_cast<int>(ref::Path::channel));
 
 ref::Lifetime internal(const Lifetime& lifetime) {
   return {static_cast<ref::LifetimeKind>(lifetime.kind()), lifetime.reader_count(),
@@ -68,6 +69,7 @@ ObjectStatus status_of(const wire::ObjectFacts& facts) {
   status.pending = (facts.flags & Facts::kPending) != 0;
   status.persistent = (facts.flags & Facts::kPersistent) != 0;
   status.spilled = (facts.flags & Facts::kSpilled) != 0;
+  status.elsewhere = (facts.flags & Facts::kElsewhere) != 0;
   status.reads = facts.reads;
   status.age = std::chrono::nanoseconds(facts.age_ns);
   return status;
@@ -108,7 +110,11 @@ call::Caller& ObjectDoor::caller() const noexcept {
 
 Result<Handle> ObjectDoor::put(std::uint64_t home, const NewObjectTerms& terms,
                                ObjectParts parts) const {
-  return access_->put({.home = NodeId{home}, .object = internal(terms), .parts = parts});
+  return access_->put({.home = NodeId{home},
+                       .object = internal(terms),
+                       .parts = parts,
+                       .channel = terms.options.channel,
+                       .tags = terms.options.tags});
 }
 
 std::vector<Result<Handle>> ObjectDoor::put_all(std::uint64_t home, const NewObjectTerms& terms,
@@ -116,7 +122,11 @@ std::vector<Result<Handle>> ObjectDoor::put_all(std::uint64_t home, const NewObj
   std::vector<ref::PutRequest> requests;
   requests.reserve(objects.size());
   for (const auto& object : objects) {
-    requests.push_back({.home = NodeId{home}, .object = internal(terms), .parts = {&object, 1}});
+    requests.push_back({.home = NodeId{home},
+                        .object = internal(terms),
+                        .parts = {&object, 1},
+                        .channel = terms.options.channel,
+                        .tags = terms.options.tags});
   }
   return access_->put_batch(NodeId{home}, requests);
 }
@@ -157,6 +167,10 @@ Result<bool> ObjectDoor::exists(const Handle& handle) const {
   return Result<bool>(value != 0);
 }
 
+Result<ResolveDecision> ObjectDoor::explain(const Handle& handle) const {
+  return access_->explain(handle);
+}
+
 Status ObjectDoor::evict(const Handle& handle) const {
   return done(access_->tell(ObjectOp::evict, {.handle = handle}));
 }
@@ -174,11 +188,13 @@ Result<ObjectStatus> ObjectDoor::status(const Handle& handle) const {
   GODWIT_TRY(const ref::AnsweredItem answered,
              access_->tell(ObjectOp::describe, {.handle = handle}));
   wire::ObjectFacts facts;
-  if (answered.answer.tail.size() != sizeof facts) {
+  if (answered.answer.tail.size() < sizeof facts) {
     return fail(ErrorCode::bad_format, "the home describes the object in an unknown way");
   }
   std::memcpy(&facts, answered.answer.tail.data(), sizeof facts);
-  return status_of(facts);
+  ObjectStatus status = status_of(facts);
+  status.channel = text_of(answered.answer.tail.subspan(sizeof facts));
+  return status;
 }
 
 Result<std::vector<ObjectStatus>> ObjectDoor::list(std::uint64_t home, std::size_t at_most) const {
@@ -276,7 +292,11 @@ Result<Handle> ObjectDoor::promise(std::uint64_t home, const NewObjectTerms& ter
                   .flags = terms.options.persist ? wire::PutTerms::kPersist : std::uint8_t{0},
                   .readers = terms.options.lifetime.reader_count(),
                   .lease_ns = terms.options.lifetime.time().count()});
-  GODWIT_TRY(const Handle made, handle_of(access_->tell(ObjectOp::promise, item)));
+  const bool elsewhere = !terms.options.channel.empty() && terms.options.channel != "memory";
+  const Bytes channel = bytes_of(terms.options.channel);
+  if (elsewhere) item.b = channel.size();
+  GODWIT_TRY(const Handle made, handle_of(access_->tell(ObjectOp::promise, item,
+                                                        std::span(&channel, elsewhere ? 1U : 0U))));
   access_->hold(NodeId{home});
   return made;
 }

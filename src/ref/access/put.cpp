@@ -7,7 +7,10 @@
 #include "base/fail.hpp"
 #include "call/caller.hpp"
 #include "ref/access/access.hpp"
+#include "ref/access/kept_views.hpp"
 #include "ref/access/mappings.hpp"
+#include "ref/access/put_item.hpp"
+#include "ref/access/room.hpp"
 
 namespace godwit::ref {
 namespace {
@@ -19,24 +22,6 @@ std::uint64_t total(std::span<const Bytes> parts) noexcept {
   std::uint64_t bytes = 0;
   for (const Bytes part : parts) bytes += part.size();
   return bytes;
-}
-
-ObjectItem item_of(const NewObject& object, std::uint64_t size) {
-  ObjectItem item;
-  item.handle.type = object.type;
-  item.handle.size = size;
-  const std::uint8_t flags =
-      static_cast<std::uint8_t>((object.owned ? wire::PutTerms::kOwned : 0) |
-                                (object.persist ? wire::PutTerms::kPersist : 0));
-  item.set_terms({.lifetime = static_cast<std::uint8_t>(object.lifetime.kind),
-                  .flags = flags,
-                  .readers = object.lifetime.readers,
-                  .lease_ns = object.lifetime.lease.count()});
-  return item;
-}
-
-bool ends_with_maker(const NewObject& object) noexcept {
-  return object.owned || object.lifetime.kind == LifetimeKind::holder;
 }
 
 // Walks through the parts in pieces of bounded size, each within one part.
@@ -68,22 +53,6 @@ std::uint64_t PutRequest::size() const noexcept {
   return total(parts);
 }
 
-// A reservation that has been filled, or is given back.
-struct ObjectAccess::Room {
-  ObjectAccess* access;
-  NodeId home;
-  std::uint64_t ticket;
-
-  Room(ObjectAccess& owner, NodeId at, std::uint64_t number) noexcept
-      : access(&owner), home(at), ticket(number) {}
-  Room(Room&& other) noexcept
-      : access(other.access), home(other.home), ticket(std::exchange(other.ticket, 0)) {}
-  Room& operator=(Room&&) = delete;
-  ~Room() {
-    if (ticket != 0) access->abandon_room(home, ticket);
-  }
-};
-
 void ObjectAccess::abandon_room(NodeId home, std::uint64_t ticket) {
   ObjectItem item;
   item.a = ticket;
@@ -102,17 +71,23 @@ Result<ObjectAccess::Room> ObjectAccess::write_parts(NodeId home, std::span<cons
   item.handle.size = total(parts);
   GODWIT_TRY(const AnsweredItem reserved, ask_one(asking(), home, ObjectOp::reserve, item));
   const wire::ObjectAnswer& at = reserved.answer.fixed;
-  Room room(*this, home, at.value);
-  if (item.handle.size == 0) return room;
-  GODWIT_TRY(const auto segment, mappings_->get({home, at.segment, fabric::Access::write}));
+  return fill(Room(*this, home, at.value), at, parts, progress);
+}
+
+Result<ObjectAccess::Room> ObjectAccess::fill(Room room, const wire::ObjectAnswer& at,
+                                              std::span<const Bytes> parts,
+                                              const Progress* progress) {
+  const std::uint64_t size = total(parts);
+  if (size == 0) return room;
+  GODWIT_TRY(const auto segment, mappings_->get({room.home, at.segment, fabric::Access::write}));
   if (segment == nullptr) {
     GODWIT_CHECK(write_pieces(room, parts, progress));
     return room;
   }
-  if (!segment->holds(at.offset, item.handle.size)) {
+  if (!segment->holds(at.offset, size)) {
     return fail(ErrorCode::protocol_violation,
-                "node {} has reserved {} bytes beyond the end of a segment", to_hex(home.value),
-                item.handle.size);
+                "node {} has reserved {} bytes beyond the end of a segment",
+                to_hex(room.home.value), size);
   }
   std::byte* const to = segment->data() + at.offset;
   const std::size_t most = progress != nullptr ? kProgressBytes : SIZE_MAX;
@@ -164,6 +139,11 @@ Status ObjectAccess::write_pieces(const Room& room, std::span<const Bytes> parts
 }
 
 Result<Handle> ObjectAccess::put(const PutRequest& request) {
+  if (channels_ == nullptr && request.channel.empty()) return put_in_memory(request);
+  return put_by_policy(request);
+}
+
+Result<Handle> ObjectAccess::put_in_memory(const PutRequest& request) {
   const std::uint64_t size = request.size();
   if (is_own(request.home)) {
     return own_->put({request.home, host_.epoch()}, request.object, request.parts,
@@ -173,7 +153,9 @@ Result<Handle> ObjectAccess::put(const PutRequest& request) {
   ObjectOp op = ObjectOp::put;
   Result<AnsweredItem> made;
   const Ask how = request.object.persist ? Ask::slowly : Ask::at_once;  // a disk takes its time
+  const auto asked_at = Clock::now();
   if (size <= kSmall) {
+    item.b = kept_->wants_voucher(request.home);
     made = ask_one(asking(), request.home, op, item, request.parts, 0, how);
   } else {
     GODWIT_TRY(Room room, write_parts(request.home, request.parts, request.progress));
@@ -187,7 +169,28 @@ Result<Handle> ObjectAccess::put(const PutRequest& request) {
                 to_hex(request.home.value), made.error().message);
   }
   if (ends_with_maker(request.object)) hold(request.home);
-  return wire::handle_in(made->answer);
+  const auto voucher = wire::take_voucher(made->answer);
+  GODWIT_TRY(const Handle handle, wire::handle_in(made->answer));
+  if (voucher) keep_own(handle, request.parts, *voucher, asked_at);
+  return handle;
+}
+
+// Whoever has made it knows it: small ones are not asked for, if they are resolved soon.
+void ObjectAccess::keep_own(const Handle& handle, std::span<const Bytes> parts,
+                            const wire::VoucherTerms& voucher, Clock::time_point asked_at) {
+  Buffer copy = Buffer::allocate(handle.size);
+  if (copy.data() == nullptr) return;
+  std::byte* to = copy.data();
+  for (const Bytes part : parts) {
+    if (!part.empty()) std::memcpy(to, part.data(), part.size());
+    to += part.size();
+  }
+  auto owner = std::make_shared<const Buffer>(std::move(copy));
+  const Bytes bytes = owner->view();
+  kept_->keep(handle,
+              std::make_shared<const View>(
+                  View{handle, handle.version, bytes, Path::message, std::move(owner)}),
+              voucher, asked_at);
 }
 
 Result<Handle> ObjectAccess::update(const Handle& handle, std::span<const Bytes> parts) {
@@ -208,7 +211,8 @@ Result<Handle> ObjectAccess::settle(ObjectOp op, const Handle& handle,
     GODWIT_TRY(const AnsweredItem made, tell(op, item, parts));
     return wire::handle_in(made.answer);
   }
-  GODWIT_TRY(Room room, write_parts(NodeId{handle.home}, parts));
+  GODWIT_TRY(Room room, channels_ != nullptr ? write_next(handle, parts)
+                                             : write_parts(NodeId{handle.home}, parts));
   item.a = room.ticket;
   GODWIT_TRY(const AnsweredItem made, tell(op, item));
   room.ticket = 0;
@@ -242,7 +246,7 @@ std::vector<Result<Handle>> ObjectAccess::put_batch(NodeId home,
   };
   for (std::size_t i = 0; i < requests.size(); ++i) {
     const std::uint64_t size = requests[i].size();
-    if (size > kSmall) {
+    if (size > kSmall || goes_elsewhere(requests[i])) {
       made[i] = put(requests[i]);
       continue;
     }

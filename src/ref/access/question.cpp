@@ -16,6 +16,7 @@ using detail::CallHandle;
 
 CallHandle start(const Asking& asking, const Question& question, Ask how) {
   const wire::ObjectRequest request{.op = question.op,
+                                    .flags = question.flags,
                                     .count = static_cast<std::uint32_t>(question.items.size()),
                                     .argument = question.argument,
                                     .epoch = asking.epoch.value};

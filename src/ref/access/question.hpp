@@ -30,6 +30,7 @@ struct Question {
   std::span<const Bytes> tail{};
   std::uint64_t argument = 0;
   std::chrono::nanoseconds time_left{};  // 0: the caller's default
+  std::uint8_t flags = 0;                // of wire::ObjectRequest
 };
 
 // Any request that these functions take: a head, of which the first part is fixed, and a tail.

@@ -15,6 +15,7 @@ enum class Path : std::uint8_t {
   mapping,  // memory of the home, on this host
   message,  // a copy that came with the answer
   stream,   // a copy that came in several pieces
+  channel,  // a copy that came from the channel that has it
 };
 
 // One version, which does not change. Any thread. Its bytes stay until it is destroyed, whatever

@@ -21,6 +21,12 @@ void Answers::append(Bytes bytes) {
   std::memcpy(append_room(bytes.size()).data(), bytes.data(), bytes.size());
 }
 
+void Answers::append(Bytes first, Bytes second) {
+  const std::span<std::byte> room = append_room(first.size() + second.size());
+  std::memcpy(room.data(), first.data(), first.size());
+  if (!second.empty()) std::memcpy(room.data() + first.size(), second.data(), second.size());
+}
+
 std::span<std::byte> Answers::append_room(std::size_t bytes) {
   tail_start_ = tail_.size();
   tail_.resize(tail_start_ + wire::padded_tail(bytes));

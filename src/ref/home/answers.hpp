@@ -24,6 +24,7 @@ class Answers {
   [[nodiscard]] wire::ObjectAnswer& last() { return fixed_.back(); }
   // Its tail.
   void append(Bytes bytes);
+  void append(Bytes first, Bytes second);
   // Room in that tail.
   std::span<std::byte> append_room(std::size_t bytes);
   void append(const Handle& handle) { append(bytes_of_value(handle)); }

@@ -27,13 +27,13 @@ Result<call::Objects::Found> aligned(call::Objects::Found found) {
 }  // namespace
 
 bool ObjectService::is_own(const Handle& handle) const noexcept {
-  return handle.home == self_.node.value;
+  return handle.home == options_.self.node.value;
 }
 
 Result<call::Objects::Found> ObjectService::locate(const Handle& handle, Arena::Wait wait) {
-  GODWIT_TRY(const Located found, store_.locate(self_, handle, wait));
-  auto keeps = std::make_shared<PinKeeper>(store_, self_, found.pin);
-  on_use_();
+  GODWIT_TRY(const Located found, store_.locate(options_.self, handle, wait));
+  auto keeps = std::make_shared<PinKeeper>(store_, options_.self, found.pin);
+  options_.on_use();
   return aligned({Bytes{found.data, found.size}, std::move(keeps)});
 }
 
@@ -98,9 +98,9 @@ Result<Handle> ObjectService::put(const ObjectToPut& object) {
     return fail(ErrorCode::invalid_argument, "there is no lifetime of kind {}", object.lifetime);
   }
   const Lifetime lifetime{static_cast<LifetimeKind>(object.lifetime), object.readers, object.lease};
-  auto made = store_.put(self_, {.type = object.type, .lifetime = lifetime}, object.parts,
+  auto made = store_.put(options_.self, {.type = object.type, .lifetime = lifetime}, object.parts,
                          object.may_wait ? Arena::Wait::yes : Arena::Wait::no);
-  on_use_();
+  options_.on_use();
   return made;
 }
 

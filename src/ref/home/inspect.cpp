@@ -24,7 +24,10 @@ ObjectDescription describe_object(const StoreState& state, Object& object, Right
   told.pending = object.presence == Presence::promised;
   told.broken = object.presence == Presence::broken;
   told.persistent = object.persistent;
-  told.spilled = object.presence == Presence::there && !object.newest.in_memory();
+  const bool absent = object.presence == Presence::there && !object.newest.in_memory();
+  told.spilled = absent && object.newest.channel == 0;
+  told.elsewhere = absent && object.newest.channel != 0;
+  told.channel = object.newest.channel;
   told.reads = object.reads;
   told.age = now - object.created;
   return told;

@@ -37,6 +37,7 @@ Status ObjectStore::set_pinned(const Handle& handle, bool pinned) {
 }
 
 void Visit::set_lifetime(Object& object, const Lifetime& lifetime, HolderShare* share, Time now) {
+  recall(object);
   object.lifetime = lifetime.kind;
   object.lifetime_over = false;
   object.readers_left = lifetime.kind == LifetimeKind::readers ? lifetime.readers : 0;

@@ -23,8 +23,10 @@ struct HolderShare;
 struct Version {
   std::uint64_t number = 1;
   std::uint64_t size = 0;
-  Extent extent;  // none: it is on disk, or of no bytes
+  Extent extent;  // none: it is on disk, in a channel, or of no bytes
   std::uint32_t pins = 0;
+  // Of the home's channels, the one that has its bytes; 0: none. What is in memory then is a copy.
+  std::uint16_t channel = 0;
   // A whole file of it is in the folder. It stays good while the version is in memory, too, since a
   // version never changes.
   bool file = false;
@@ -33,6 +35,8 @@ struct Version {
   bool moving = false;
 
   [[nodiscard]] bool in_memory() const noexcept { return extent || size == 0; }
+  // It can be dropped from memory as it is.
+  [[nodiscard]] bool is_kept_elsewhere() const noexcept { return file || channel != 0; }
 };
 
 struct OfHolder {};
@@ -78,9 +82,14 @@ struct Object : TimeHook,
   bool awaited = false;        // there may be waiters
   bool persistent = false;     // every version is in a file before it is published
   bool filing = false;         // a thread writes to the folder what the object is to be next
+  std::uint16_t channel = 0;   // where its maker wants its versions; 0: in memory
   std::uint32_t readers_left = 0;
   std::uint32_t pins = 0;  // of all versions
+  // The highest version that somebody was allowed to write into a channel. Each is, once: no two
+  // writers ever meet under one key.
+  std::uint64_t reserved = 0;
   std::uint64_t reads = 0;
+  std::uint64_t voucher = 0;     // a ticket of Currency, or 0
   std::uint64_t idle_since = 0;  // of StoreState::uses, while it is on Shard::idle
   Duration lease{};              // of a lifetime of that kind
   Time lease_end = kNever;       // once it is there

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "base/fail.hpp"
-#include "call/caller.hpp"
 #include "ref/access/access.hpp"
 #include "ref/home/service.hpp"
 
@@ -30,7 +29,7 @@ class ObjectService::PromiseWatch final : public detail::Continuation {
     const auto place = service_.watches_.find(waiter_);
     self = std::move(place->second);
     service_.watches_.erase(place);
-    if (!abandoned_) service_.access_->asking().caller.engine().run_again(waiter_);
+    if (!abandoned_) service_.options_.wake(waiter_);
     service_.left_.notify_all();
   }
 

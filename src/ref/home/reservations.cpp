@@ -3,11 +3,12 @@
 #include <utility>
 
 #include "base/fail.hpp"
+#include "ref/home/shard.hpp"
 
 namespace godwit::ref {
 
 Result<std::uint64_t> Reservations::add(Holder holder, std::uint64_t life, const Extent& extent,
-                                        std::uint64_t size) {
+                                        std::uint64_t size, const Elsewhere& elsewhere) {
   const std::lock_guard lock(mutex_);
   if (rooms_.size() >= kMaxReservations) {
     return fail(ErrorCode::overload,
@@ -21,6 +22,7 @@ Result<std::uint64_t> Reservations::add(Holder holder, std::uint64_t life, const
   room.holder = holder;
   room.life = life;
   room.extent = extent;
+  room.elsewhere = elsewhere;
   room.size = size;
   holders_[holder.node].push_back(room);
   return ticket;
@@ -63,14 +65,14 @@ Result<Reservations::Room*> Reservations::claim(Holder holder, std::uint64_t tic
   return room;
 }
 
-Extent Reservations::leave(Room& room) {
+Place Reservations::leave(Room& room) {
   const std::lock_guard lock(mutex_);
   --room.users;
   room.claimed = false;
   if (!room.over || room.users != 0) return {};
-  const Extent extent = room.extent;
+  const Place place{room.extent, room.elsewhere};
   forget(room);
-  return extent;
+  return place;
 }
 
 void Reservations::consume(Room& room) {
@@ -79,7 +81,7 @@ void Reservations::consume(Room& room) {
   forget(room);
 }
 
-Extent Reservations::abandon(Holder holder, std::uint64_t ticket) {
+Place Reservations::abandon(Holder holder, std::uint64_t ticket) {
   const std::lock_guard lock(mutex_);
   const auto room = find(holder, ticket);
   if (!room) return {};
@@ -87,26 +89,26 @@ Extent Reservations::abandon(Holder holder, std::uint64_t ticket) {
   return end(**room);
 }
 
-std::vector<Extent> Reservations::end(const Holders::Life& life) {
+std::vector<Place> Reservations::end(const Holders::Life& life) {
   const std::lock_guard lock(mutex_);
-  std::vector<Extent> extents;
+  std::vector<Place> places;
   const auto rooms = holders_.find(life.node);
-  if (rooms == holders_.end()) return extents;
+  if (rooms == holders_.end()) return places;
   rooms->second.for_each([&](Room& room) {
     if (room.life > life.number) return;
     rooms->second.remove(room);
-    if (const Extent extent = end(room)) extents.push_back(extent);
+    if (const Place place = end(room)) places.push_back(place);
   });
   if (rooms->second.empty()) holders_.erase(rooms);
-  return extents;
+  return places;
 }
 
-Extent Reservations::end(Room& room) {
+Place Reservations::end(Room& room) {
   room.over = true;
   if (room.users != 0) return {};
-  const Extent extent = room.extent;
+  const Place place{room.extent, room.elsewhere};
   forget(room);
-  return extent;
+  return place;
 }
 
 void Reservations::unlist(Room& room) {
@@ -124,15 +126,30 @@ std::size_t Reservations::size() const {
   return rooms_.size();
 }
 
-Result<Claim> Claim::create(Reservations& reservations, Arena& arena, Holder holder,
-                            std::uint64_t ticket) {
-  GODWIT_TRY(Reservations::Room * room, reservations.claim(holder, ticket));
-  return Claim(reservations, arena, *room);
+Result<Claim> Claim::create(StoreState& state, Holder holder, std::uint64_t ticket) {
+  GODWIT_TRY(Reservations::Room * room, state.reservations.claim(holder, ticket));
+  return Claim(state, *room);
 }
 
 Claim::~Claim() {
   if (room_ == nullptr) return;
-  if (const Extent extent = reservations_.leave(*room_)) arena_.free(extent, Arena::Wait::no);
+  state_.free(state_.reservations.leave(*room_));
+}
+
+void Claim::done() {
+  state_.reservations.consume(*std::exchange(room_, nullptr));
+}
+
+Status Claim::check(const ObjectId* object, Arena::Wait wait) const {
+  const Elsewhere& where = room_->elsewhere;
+  if (!where) return {};
+  if (where.next != (object != nullptr) || (object != nullptr && where.object != *object)) {
+    return fail(ErrorCode::invalid_argument, "reservation {} is for another object", room_->ticket);
+  }
+  if (wait == Arena::Wait::no) {
+    return fail(ErrorCode::would_block, "it takes a worker to look into a channel");
+  }
+  return state_.options.channels->check(room_->elsewhere, room_->size);
 }
 
 }  // namespace godwit::ref

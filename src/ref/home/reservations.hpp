@@ -10,12 +10,20 @@
 #include "base/list.hpp"
 #include "godwit/error.hpp"
 #include "ref/arena/arena.hpp"
+#include "ref/home/elsewhere.hpp"
 #include "ref/home/holders.hpp"
 
 namespace godwit::ref {
 
+// What a reservation holds: memory, or leave to write into a channel.
+struct Place {
+  Extent extent;
+  Elsewhere elsewhere;
+  [[nodiscard]] explicit operator bool() const noexcept { return extent || elsewhere; }
+};
+
 // Memory is written without a lock: whoever does is a user of the room, and what ends meanwhile is
-// kept for the last user. Any thread. Extents that come back are the caller's to free.
+// kept for the last user. Any thread. Places that come back are the caller's to free.
 class Reservations {
  public:
   static constexpr std::size_t kMaxReservations = std::size_t{1} << 20;
@@ -26,6 +34,7 @@ class Reservations {
     Holder holder;
     std::uint64_t life = 0;
     Extent extent;
+    Elsewhere elsewhere;
     std::uint64_t size = 0;
     std::uint32_t users = 0;
     bool claimed = false;  // by commit, update or fulfil
@@ -34,24 +43,24 @@ class Reservations {
 
   // Errors: overload.
   [[nodiscard]] Result<std::uint64_t> add(Holder holder, std::uint64_t life, const Extent& extent,
-                                          std::uint64_t size);
+                                          std::uint64_t size, const Elsewhere& elsewhere = {});
   // To write into it, until leave(). Errors: not_found, would_block (it is being made an object).
   [[nodiscard]] Result<Room*> enter(Holder holder, std::uint64_t ticket);
   // To make it an object, until leave() or consume(). Errors: not_found, would_block (in use).
   [[nodiscard]] Result<Room*> claim(Holder holder, std::uint64_t ticket);
-  [[nodiscard]] Extent leave(Room& room);
+  [[nodiscard]] Place leave(Room& room);
   // Its memory has become an object's.
   void consume(Room& room);
-  [[nodiscard]] Extent abandon(Holder holder, std::uint64_t ticket);
+  [[nodiscard]] Place abandon(Holder holder, std::uint64_t ticket);
   // All of that life, or an earlier one of the node.
-  [[nodiscard]] std::vector<Extent> end(const Holders::Life& life);
+  [[nodiscard]] std::vector<Place> end(const Holders::Life& life);
   [[nodiscard]] std::size_t size() const;
 
  private:
   using Rooms = IntrusiveList<Room, OfHolder>;
   [[nodiscard]] Result<Room*> find(Holder holder, std::uint64_t ticket);
-  // The extent, unless somebody uses it still.
-  [[nodiscard]] Extent end(Room& room);
+  // The place, unless somebody uses it still.
+  [[nodiscard]] Place end(Room& room);
   void forget(Room& room);
   void unlist(Room& room);
 
@@ -61,27 +70,28 @@ class Reservations {
   std::uint64_t tickets_ = 0;
 };
 
+struct StoreState;
+
 // A room that is becoming an object; stays a reservation unless done() is called.
 class Claim {
  public:
-  [[nodiscard]] static Result<Claim> create(Reservations& reservations, Arena& arena, Holder holder,
-                                            std::uint64_t ticket);
+  [[nodiscard]] static Result<Claim> create(StoreState& state, Holder holder, std::uint64_t ticket);
   Claim(Claim&& other) noexcept
-      : reservations_(other.reservations_),
-        arena_(other.arena_),
-        room_(std::exchange(other.room_, nullptr)) {}
+      : state_(other.state_), room_(std::exchange(other.room_, nullptr)) {}
   ~Claim();
 
   [[nodiscard]] const Extent& extent() const noexcept { return room_->extent; }
   [[nodiscard]] std::uint64_t size() const noexcept { return room_->size; }
-  void done() { reservations_.consume(*std::exchange(room_, nullptr)); }
+  [[nodiscard]] const Elsewhere& elsewhere() const noexcept { return room_->elsewhere; }
+  // That it is for that object (null: a new one), and that a channel has what it is to have.
+  // Errors: invalid_argument, those of HomeChannels::check(), would_block.
+  [[nodiscard]] Status check(const ObjectId* object, Arena::Wait wait) const;
+  void done();
 
  private:
-  Claim(Reservations& reservations, Arena& arena, Reservations::Room& room)
-      : reservations_(reservations), arena_(arena), room_(&room) {}
+  Claim(StoreState& state, Reservations::Room& room) : state_(state), room_(&room) {}
 
-  Reservations& reservations_;
-  Arena& arena_;
+  StoreState& state_;
   Reservations::Room* room_;
 };
 

@@ -15,15 +15,15 @@ namespace godwit::ref {
 // --- In a visit ---
 
 void Visit::settle(Object& object) {
-  if (state_.options.folder == nullptr) return;
   const Version& newest = object.newest;
+  if (state_.options.folder == nullptr && newest.channel == 0) return;
   set_idle(object, newest.extent && newest.pins == 0 && !object.pinned_by_user && !object.ended);
 }
 
-// Whether there is a file changes only while it is not idle.
+// Whether it is kept elsewhere changes only while it is not idle.
 void Visit::set_idle(Object& object, bool idle) {
   if (idle == static_cast<ListHook<IdleList>&>(object).linked()) return;
-  auto& list = object.newest.file ? shard_.idle_filed : shard_.idle;
+  auto& list = object.newest.is_kept_elsewhere() ? shard_.idle_filed : shard_.idle;
   if (idle) {
     object.idle_since = state_.uses.fetch_add(1, std::memory_order_relaxed);
     list.push_back(object);
@@ -39,7 +39,7 @@ Moving Visit::begin_move(Object& object, Version& version) {
   ++version.pins;
   ++object.pins;
   settle(object);
-  return {&object, version.number, version.size};
+  return {&object, version.number, version.size, version.channel};
 }
 
 bool Visit::end_move(const Moving& moving, bool file) {
@@ -47,7 +47,7 @@ bool Visit::end_move(const Moving& moving, bool file) {
   Version& version = *version_of(object, moving.version);
   const bool newest = !object.ended && &version == &object.newest;
   version.moving = false;
-  version.file = file;
+  if (version.channel == 0) version.file = file;
   if (!newest) remove_file(object, version);
   unpin(object, version);
   end_filing(nullptr);
@@ -86,7 +86,8 @@ std::size_t StoreState::idle_bytes() {
 Result<Extent> StoreState::allocate(std::size_t bytes, Arena::Wait wait) {
   auto extent = arena.allocate(bytes, wait);
   const auto full = [&] { return !extent && extent.error().code == ErrorCode::resource_exhausted; };
-  if (options.folder == nullptr || !full() || bytes > arena.budget_bytes()) return extent;
+  const bool room_can_be_made = options.folder != nullptr || options.channels != nullptr;
+  if (!room_can_be_made || !full() || bytes > arena.budget_bytes()) return extent;
   if (wait == Arena::Wait::no) {
     return fail(ErrorCode::would_block,
                 "an object of {} bytes has to wait until others are on disk", bytes);
@@ -150,7 +151,7 @@ std::optional<StoreState::Spilling> StoreState::take_longest_idle(Idle which) {
     Object& object = list->front();
     Spilling spilling;
     spilling.shard = longest;
-    if (object.newest.file) {
+    if (object.newest.is_kept_elsewhere()) {
       spilling.freed = object.newest.extent.capacity;
       visit.drop_memory(object);
       spills.fetch_add(1, std::memory_order_relaxed);
@@ -179,7 +180,8 @@ Result<std::size_t> StoreState::put_away(const Spilling& spilling) {
 
 // --- And back ---
 
-Result<Located> StoreState::bring_back(Holder holder, const Handle& handle, Absence absence) {
+Result<Located> StoreState::bring_back(const Handle& handle, Absence absence,
+                                       const Locate& locate) {
   Shard& shard = shard_of(handle.object);
   for (unsigned round = 0; round < kMaxRounds; ++round) {
     Extent extent;
@@ -201,7 +203,7 @@ Result<Located> StoreState::bring_back(Holder holder, const Handle& handle, Abse
       visit.end_move(moving, true);
     }
     absence = {};
-    auto found = visit.locate(holder, handle, &absence);
+    auto found = locate(visit, absence);
     if (!absence.any) return found;
   }
   return fail(ErrorCode::overload,
@@ -217,11 +219,14 @@ Status StoreState::load(const Moving& moving, Extent& extent) {
   handle.object = moving.object->id;  // never changes
   handle.version = moving.version;
   handle.size = moving.size;
-  Status read = options.folder->read(handle, {extent.data, static_cast<std::size_t>(moving.size)});
+  const MutableBytes into{extent.data, static_cast<std::size_t>(moving.size)};
+  Status read = moving.channel != 0
+                    ? options.channels->fetch({moving.channel, handle.object, handle.version}, into)
+                    : options.folder->read(handle, into);
   if (read) return {};
   arena.free(extent, Arena::Wait::yes);
   extent = {};
-  if (read.error().code != ErrorCode::bad_format) return read;
+  if (moving.channel != 0 || read.error().code != ErrorCode::bad_format) return read;
   const auto aside = options.folder->set_aside(ObjectFileName::of(handle));
   warn(fmt::format("object {} version {} is lost: {}; {}", handle.object.short_hex(),
                    handle.version, read.error().message,

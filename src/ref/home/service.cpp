@@ -8,7 +8,9 @@
 #include "base/fail.hpp"
 #include "call/context.hpp"
 #include "ref/home/answers.hpp"
+#include "ref/home/elsewhere.hpp"
 #include "ref/home/pin_keeper.hpp"
+#include "ref/home/request.hpp"
 #include "wire/stream.hpp"
 
 namespace godwit::ref {
@@ -42,7 +44,8 @@ wire::ObjectFacts facts_of(const ObjectDescription& object) {
   facts.flags = static_cast<std::uint8_t>(
       flag(object.pending, Facts::kPending) | flag(object.persistent, Facts::kPersistent) |
       flag(object.spilled, Facts::kSpilled) | flag(object.pinned_by_user, Facts::kPinned) |
-      flag(object.borrowed_for_writing, Facts::kBorrowedForWriting));
+      flag(object.borrowed_for_writing, Facts::kBorrowedForWriting) |
+      flag(object.elsewhere, Facts::kElsewhere));
   facts.readers_left = object.readers_left;
   if (object.time_left) facts.time_left_ns = object.time_left->count();
   if (object.owner) facts.owner = object.owner->node.value;
@@ -58,6 +61,8 @@ std::uint64_t data_bytes(ObjectOp op, const ObjectItem& item) {
   switch (op) {
     case ObjectOp::put:
     case ObjectOp::write: return item.handle.size;
+    case ObjectOp::promise:
+    case ObjectOp::reserve_elsewhere:
     case ObjectOp::break_promise: return item.b;
     case ObjectOp::update:
     case ObjectOp::fulfil: return item.a == 0 ? item.b : 0;
@@ -65,9 +70,44 @@ std::uint64_t data_bytes(ObjectOp op, const ObjectItem& item) {
   }
 }
 
+// The bytes are an item's tail, and a voucher follows if there is one.
+void append_vouched(Bytes bytes, const Voucher& voucher, Answers& answers) {
+  if (voucher.ticket == 0) return answers.append(bytes);
+  const wire::VoucherTerms terms{
+      .ticket = voucher.ticket,
+      .time_left_ns =
+          voucher.time_left ? std::max<std::int64_t>(voucher.time_left->count(), 0) : -1};
+  const std::span<std::byte> room = answers.append_room(bytes.size() + sizeof terms);
+  if (!bytes.empty()) std::memcpy(room.data(), bytes.data(), bytes.size());
+  std::memcpy(room.data() + bytes.size(), &terms, sizeof terms);
+  answers.last().flags |= ObjectAnswer::kVouched;
+}
+
 }  // namespace
 
+namespace {
+
+// Where this thread's answer puts the waiters that it makes ready; null: they are told at once.
+thread_local std::vector<std::uint64_t>* ready_here = nullptr;
+
+}  // namespace
+
+void ObjectService::ready(std::uint64_t waiter) const {
+  if (ready_here != nullptr) {
+    ready_here->push_back(waiter);
+  } else {
+    options_.wake(waiter);
+  }
+}
+
 Result<bool> ObjectService::answer(const Asker& asker, Bytes bytes, call::ReplyBuffer& reply) {
+  ready_here = asker.ready;
+  auto answered = answer_now(asker, bytes, reply);
+  ready_here = nullptr;
+  return answered;
+}
+
+Result<bool> ObjectService::answer_now(const Asker& asker, Bytes bytes, call::ReplyBuffer& reply) {
   if (wire::is_stream_request(bytes) && streams_ != nullptr) {
     return streams_->answer(asker, bytes, reply);
   }
@@ -93,14 +133,14 @@ Result<bool> ObjectService::answer(const Asker& asker, Bytes bytes, call::ReplyB
     case ObjectOp::wait: {
       GODWIT_TRY(const bool ready, wait(request, view.items, answers));
       if (!ready) {
-        on_use_();
+        options_.on_use();
         return false;
       }
       break;
     }
     default: GODWIT_CHECK(do_items(request, view, answers));
   }
-  on_use_();
+  options_.on_use();
   GODWIT_CHECK(answers.write_to(reply));
   return true;
 }
@@ -134,7 +174,7 @@ Result<bool> ObjectService::wait(const Request& request, std::span<const ObjectI
     GODWIT_TRY(now, store_.newest(item.handle));
   }
   answers.add();
-  GODWIT_CHECK(do_locate(request, now, answers));
+  GODWIT_CHECK(do_locate(request, {.handle = now, .b = item.b}, answers));
   return true;
 }
 
@@ -167,8 +207,10 @@ Status ObjectService::do_item(const Request& request, const ObjectItem& item, By
     case ObjectOp::commit:
     case ObjectOp::abandon:
     case ObjectOp::update: return do_put(request, item, data, answers);
-    case ObjectOp::locate: return do_locate(request, item.handle, answers);
+    case ObjectOp::locate: return do_locate(request, item, answers);
     case ObjectOp::read: return do_read(request, item, answers);
+    case ObjectOp::reserve_elsewhere: return do_reserve_elsewhere(request, item, data, answers);
+    case ObjectOp::fetch: return do_fetch(request, item, answers);
     case ObjectOp::evict: return store_.evict(item.handle, request.wait);
     case ObjectOp::exists: answers.last().value = store_.exists(item.handle) ? 1 : 0; return {};
     case ObjectOp::newest: {
@@ -178,7 +220,10 @@ Status ObjectService::do_item(const Request& request, const ObjectItem& item, By
     }
     case ObjectOp::describe: {
       GODWIT_TRY(const ObjectDescription object, store_.describe(item.handle));
-      answers.append(bytes_of_value(facts_of(object)));
+      const wire::ObjectFacts facts = facts_of(object);
+      const std::string_view channel =
+          object.channel != 0 ? store_.channels()->name_of(object.channel) : std::string_view();
+      answers.append(bytes_of_value(facts), bytes_of(channel));
       return {};
     }
     case ObjectOp::set_lifetime:
@@ -222,7 +267,7 @@ Status ObjectService::do_put(const Request& request, const ObjectItem& item, Byt
                             ? store_.commit(request.holder, item.a, object, request.wait)
                             : store_.put(request.holder, object, {&data, 1}, request.wait);
   if (!made) return tl::unexpected(std::move(made).error());
-  answers.append(*made);
+  append_vouched(bytes_of_value(*made), item.b != 0 ? store_.vouch_for(*made) : Voucher{}, answers);
   return {};
 }
 
@@ -248,23 +293,32 @@ Status ObjectService::do_settle(const Request& request, const ObjectItem& item, 
   return {};
 }
 
-Status ObjectService::do_locate(const Request& request, const Handle& handle, Answers& answers) {
-  GODWIT_TRY(const Located found, store_.locate(request.holder, handle, request.wait));
+Status ObjectService::do_locate(const Request& request, const ObjectItem& item, Answers& answers) {
+  GODWIT_TRY(const Located found,
+             store_.locate(request.holder, item.handle, request.wait, from_of(request.head)));
   ObjectAnswer& answer = answers.last();
   answer.version = found.version;
   answer.size = found.size;
   answer.type = found.type;
+  if (tell_elsewhere(found, answers)) return {};
+  const Voucher voucher = item.b != 0 ? store_.vouch_for(item.handle) : Voucher{};
   const std::size_t most = request.asker.may_wait ? kMaxInAnswer : kMaxAtOnce;
   if (found.size <= std::min<std::uint64_t>(request.head.argument, most) &&
       found.size <= kMaxTogether - std::min(kMaxTogether, answers.tail_bytes())) {
     const PinKeeper keeper(store_, request.holder, found.pin);
-    answer.flags = ObjectAnswer::kInTail;
-    answers.append({found.data, found.size});
+    answer.flags |= ObjectAnswer::kInTail;
+    append_vouched({found.data, found.size}, voucher, answers);
     return {};
   }
   answer.value = found.pin;
   answer.segment = found.segment;
   answer.offset = found.offset;
+  if (found.channel != 0 && from_of(request.head) == ObjectStore::From::anywhere) {
+    answer.flags = ObjectAnswer::kElsewhere;
+    answers.append(bytes_of(store_.channels()->name_of(found.channel)));
+  } else {
+    append_vouched({}, voucher, answers);
+  }
   return {};
 }
 
@@ -273,10 +327,20 @@ Status ObjectService::do_read(const Request& request, const ObjectItem& item, An
   GODWIT_TRY(const Located found,
              request.head.argument != 0
                  ? store_.locate_again(request.holder, item.handle, request.head.argument)
-                 : store_.locate(request.holder, item.handle, request.wait));
+                 : store_.locate(request.holder, item.handle, request.wait, from_of(request.head)));
+  if (found.is_elsewhere() && request.head.argument == 0) {
+    answers.last().version = found.version;
+    answers.last().size = found.size;
+    answers.last().type = found.type;
+    if (tell_elsewhere(found, answers)) return {};
+  }
   PinKeeper keeper(store_, request.holder, found.pin);
   const auto [first, piece, step, pieces] = std::array{item.a, item.b, item.c, item.d};
   const std::uint64_t last = pieces == 0 ? 0 : pieces - 1;
+  if (found.is_elsewhere()) {
+    return fail(ErrorCode::would_block, "object {} is not in memory: fetch it first",
+                item.handle.object.short_hex());
+  }
   const bool fits = pieces == 0 || piece == 0 ||
                     (piece <= found.size && first <= found.size - piece &&
                      (last == 0 || step <= (found.size - piece - first) / last));
@@ -342,7 +406,10 @@ Status ObjectService::do_promise(const Request& request, const ObjectItem& item,
                                  Answers& answers) {
   switch (request.head.op) {
     case ObjectOp::promise: {
-      GODWIT_TRY(const NewObject object, new_object(item));
+      GODWIT_TRY(NewObject object, new_object(item));
+      if (!data.empty()) {
+        GODWIT_TRY(object.channel, channel_named(data));
+      }
       const auto at_most = Duration(static_cast<std::int64_t>(item.a));
       GODWIT_TRY(const Handle made, store_.promise(request.holder, object, at_most));
       answers.append(made);

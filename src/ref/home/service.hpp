@@ -36,6 +36,12 @@ class StreamAnswers {
   virtual void leave(Holder holder) = 0;
 };
 
+// What a locate or wait may answer with: where the bytes are, if the asker can get at them.
+[[nodiscard]] inline ObjectStore::From from_of(const wire::ObjectRequest& head) noexcept {
+  return (head.flags & wire::ObjectRequest::kHasChannels) != 0 ? ObjectStore::From::anywhere
+                                                               : ObjectStore::From::memory;
+}
+
 // Any thread. The store outlives it.
 class ObjectService final : public call::Objects {
  public:
@@ -47,11 +53,17 @@ class ObjectService final : public call::Objects {
   static constexpr std::size_t kMaxTogether = std::size_t{32} << 20;
   static constexpr std::size_t kMaxListed = 4096;
 
-  // `self` is this process, as a holder of its own objects. `on_use` is called after each request,
-  // by any thread: times may have changed.
-  ObjectService(ObjectStore& store, Holder self, std::function<void()> on_use)
-      : store_(store), self_(self), on_use_(std::move(on_use)) {}
+  struct Options {
+    Holder self;                   // this process, as a holder of its own objects
+    std::function<void()> on_use;  // after each request, by any thread: times may have changed
+    std::function<void(std::uint64_t waiter)> wake;  // Engine::run_again()
+  };
+  ObjectService(ObjectStore& store, Options options)
+      : store_(store), options_(std::move(options)) {}
   ~ObjectService() override;
+
+  // What that waiter waits for has happened: the stores' on_ready. Any thread.
+  void ready(std::uint64_t waiter) const;
 
   // How objects of other homes are reached. Before anything runs.
   void reach_others_by(ObjectAccess& access) { access_ = &access; }
@@ -69,12 +81,7 @@ class ObjectService final : public call::Objects {
   Result<Handle> put(const ObjectToPut& object) override;
 
  private:
-  struct Request {
-    const wire::ObjectRequest& head;
-    const Asker& asker;
-    Holder holder;
-    Arena::Wait wait;
-  };
+  struct Request;
   void release_all(const Request& request, Bytes pins);
   [[nodiscard]] Result<bool> wait(const Request& request, std::span<const wire::ObjectItem> items,
                                   Answers& answers);
@@ -86,7 +93,17 @@ class ObjectService final : public call::Objects {
                               Answers& answers);
   [[nodiscard]] Status do_settle(const Request& request, const wire::ObjectItem& item, Bytes data,
                                  Answers& answers);
-  [[nodiscard]] Status do_locate(const Request& request, const Handle& handle, Answers& answers);
+  [[nodiscard]] Status do_locate(const Request& request, const wire::ObjectItem& item,
+                                 Answers& answers);
+  // --- service_elsewhere.cpp ---
+  [[nodiscard]] Status do_reserve_elsewhere(const Request& request, const wire::ObjectItem& item,
+                                            Bytes name, Answers& answers);
+  [[nodiscard]] Status do_fetch(const Request& request, const wire::ObjectItem& item,
+                                Answers& answers);
+  // True: the answer says which channel has it, and that is all there is to say.
+  [[nodiscard]] bool tell_elsewhere(const Located& found, Answers& answers);
+  // Errors: unsupported (this node has no channel of that name).
+  [[nodiscard]] Result<std::uint16_t> channel_named(Bytes name) const;
   [[nodiscard]] Status do_read(const Request& request, const wire::ObjectItem& item,
                                Answers& answers);
   [[nodiscard]] Status do_ownership(const Request& request, const wire::ObjectItem& item,
@@ -120,8 +137,11 @@ class ObjectService final : public call::Objects {
     ObjectService& service_;
   };
 
+  [[nodiscard]] Result<bool> answer_now(const Asker& asker, Bytes request,
+                                        call::ReplyBuffer& reply);
+
   ObjectStore& store_;
-  const Holder self_;
+  const Options options_;
   ObjectAccess* access_ = nullptr;
   StreamAnswers* streams_ = nullptr;
   Copies copies_;
@@ -130,7 +150,6 @@ class ObjectService final : public call::Objects {
   std::size_t inside_ = 0;  // threads that wait for other homes
   std::unordered_map<std::uint64_t, std::shared_ptr<PromiseWatch>> watches_;  // by waiter
   bool closed_ = false;
-  const std::function<void()> on_use_;
 };
 
 }  // namespace godwit::ref

@@ -62,7 +62,10 @@ class Service : public StoreTest {
 
   int uses_ = 0;
   call::ReplyBuffer reply_;
-  ObjectService service_{store, {.node = kHome, .epoch = {1}}, [this] { ++uses_; }};
+  ObjectService service_{store,
+                         {.self = {.node = kHome, .epoch = {1}},
+                          .on_use = [this] { ++uses_; },
+                          .wake = [](std::uint64_t) {}}};
 };
 
 TEST_F(Service, AnObjectComesWithTheAnswerOrIsPinned) {

@@ -90,6 +90,8 @@ Result<Handle> StoreState::add(Holder holder, const ObjectId& id, const NewObjec
   object.created = now;
   object.newest = version;
   object.persistent = wanted.persist;
+  object.channel = version.channel != 0 ? version.channel : wanted.channel;
+  object.reserved = version.channel != 0 ? version.number : 0;
   if (promised) {
     object.presence = Presence::promised;
     object.promised_until = *promised == Duration{} ? kNever : after(now, *promised);
@@ -108,9 +110,12 @@ void StoreState::end_life(const Holders::Life& life) {
     while (Visit(*this, shard).let_go(life)) {
     }
   }
-  for (const Extent& extent : reservations.end(life)) {
-    arena.free(extent, Arena::Wait::no);
-  }
+  for (const Place& place : reservations.end(life)) free(place);
+}
+
+void StoreState::free(const Place& place) {
+  if (place.extent) arena.free(place.extent, Arena::Wait::no);
+  if (place.elsewhere) options.channels->remove(place.elsewhere);
 }
 
 }  // namespace godwit::ref

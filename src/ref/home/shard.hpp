@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <unordered_map>
 
@@ -57,10 +58,11 @@ struct Moving {
   Object* object = nullptr;
   std::uint64_t version = 0;
   std::uint64_t size = 0;
+  std::uint16_t channel = 0;  // that has it; 0: the disk
 };
 
-// What keeps a version from being located at once: it is on disk. `mine`: the caller is to bring it
-// back; else another thread is at it.
+// What keeps a version from being located at once: it is on disk, or in a channel. `mine`: the
+// caller is to bring it back; else another thread is at it.
 struct Absence {
   bool any = false;
   std::uint64_t moves = 0;
@@ -100,6 +102,9 @@ struct StoreState {
                                    std::optional<Duration> promised = std::nullopt);
   // What is to persist is in a file first. On an error the memory is the caller's still.
   [[nodiscard]] Result<Handle> add_new(Holder holder, const NewObject& wanted, Version version);
+  // One whose bytes are in a channel already.
+  [[nodiscard]] Result<Handle> add_elsewhere(Holder holder, const NewObject& wanted,
+                                             const Claim& claim);
   // Lets go of everything it holds.
   void end_life(const Holders::Life& life);
 
@@ -107,13 +112,20 @@ struct StoreState {
   // Puts objects that nobody uses on disk where there is no room. Errors: those of Arena, and what
   // the disk said.
   [[nodiscard]] Result<Extent> allocate(std::size_t bytes, Arena::Wait wait);
-  // Locates what is on disk, which another thread may be bringing back already.
-  [[nodiscard]] Result<Located> bring_back(Holder holder, const Handle& handle, Absence absence);
+  // Locates what is on disk or in a channel, which another thread may be bringing back already.
+  // `locate` is asked again once it is there.
+  using Locate = std::function<Result<Located>(Visit& visit, Absence& absence)>;
+  [[nodiscard]] Result<Located> bring_back(const Handle& handle, Absence absence,
+                                           const Locate& locate);
   // Until a thread that was moving or filing something of the shard, after that count, is done.
   void wait_for_move(Shard& shard, std::uint64_t moves);
   // With Wait::yes also those that others left to be removed.
   void remove_files(std::span<const ObjectFileName> names, Arena::Wait wait);
   void warn(const std::string& text) const;
+  // What a reservation held.
+  void free(const Place& place);
+  // Of objects that have not ended.
+  [[nodiscard]] std::vector<Elsewhere> all_elsewhere();
 
   // --- persistence.cpp ---
   // Of a version that is to be written, by a home with a folder.

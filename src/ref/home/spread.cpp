@@ -10,6 +10,7 @@
 #include "call/caller.hpp"
 #include "ref/access/access.hpp"
 #include "ref/home/answers.hpp"
+#include "ref/home/request.hpp"
 #include "ref/home/service.hpp"
 
 namespace godwit::ref {
@@ -108,7 +109,7 @@ Status ObjectService::do_spread(const Request& request, const wire::ObjectReques
     } else {
       GODWIT_TRY(spread.source, copy_here(spread, view.items[1].handle));
       SpreadFacts mine;
-      mine.node = self_.node.value;
+      mine.node = options_.self.node.value;
       mine.parent = view.items[1].handle.home;
       mine.bytes = spread.original.size;
       mine.took_ns = (engine.scheduler().now() - began).count();
@@ -148,12 +149,13 @@ Status ObjectService::check_spread(const Handle& handle) {
 Result<Handle> ObjectService::copy_here(const Spread& spread, const Handle& source) {
   const Lifetime lifetime{.kind = LifetimeKind::lease, .lease = spread.keep};
   if (const auto kept = copies_.find(spread.original)) {
-    if (store_.set_lifetime(*kept, lifetime, self_)) return *kept;
+    if (store_.set_lifetime(*kept, lifetime, options_.self)) return *kept;
   }
-  GODWIT_TRY(const Reservation room, store_.reserve(self_, spread.original.size, Arena::Wait::yes));
+  GODWIT_TRY(const Reservation room,
+             store_.reserve(options_.self, spread.original.size, Arena::Wait::yes));
   std::uint64_t done = 0;
   const auto keep = [&](Bytes piece) {
-    const Status kept = store_.write(self_, room.ticket, done, piece);
+    const Status kept = store_.write(options_.self, room.ticket, done, piece);
     done += piece.size();
     return kept;
   };
@@ -163,13 +165,14 @@ Result<Handle> ObjectService::copy_here(const Spread& spread, const Handle& sour
       return fail(ErrorCode::protocol_violation, "object {} has {} bytes, and {} came",
                   spread.original.object.short_hex(), spread.original.size, done);
     }
-    return store_.commit(self_, room.ticket, {.type = spread.original.type, .lifetime = lifetime});
+    return store_.commit(options_.self, room.ticket,
+                         {.type = spread.original.type, .lifetime = lifetime});
   }();
   if (!made) {
-    store_.abandon(self_, room.ticket);
+    store_.abandon(options_.self, room.ticket);
     return made;
   }
-  on_use_();
+  options_.on_use();
   if (!copies_.add(spread.original, *made)) {
     copies_.forget_if([&](const Handle& copy) { return !store_.exists(copy); });
     if (!copies_.add(spread.original, *made)) {
@@ -189,7 +192,7 @@ void ObjectService::spread_below(const Spread& spread, std::span<const std::uint
     Branch branch;
     detail::CallHandle call;
   };
-  const std::uint64_t self = self_.node.value;
+  const std::uint64_t self = options_.self.node.value;
   const Clock& clock = access_->asking().caller.engine().scheduler();
   std::deque<UnderWay> under_way;
   const auto begin = [&](std::span<const std::uint64_t> some) {

@@ -4,15 +4,21 @@
 #include <utility>
 
 #include "base/fail.hpp"
+#include "ref/home/currency.hpp"
 #include "ref/home/refusals.hpp"
 #include "ref/home/visit.hpp"
 
 namespace godwit::ref {
 
 ObjectStore::ObjectStore(const Clock& clock, Options options)
-    : state_(std::make_unique<StoreState>(clock, std::move(options))) {}
+    : state_(std::make_unique<StoreState>(clock, std::move(options))) {
+  if (HomeChannels* const all = channels()) {
+    all->renew_what([state = state_.get()] { return state->all_elsewhere(); });
+  }
+}
 
 ObjectStore::~ObjectStore() {
+  close_channels();
   if (state_->options.folder == nullptr) return;
   for (Shard& shard : state_->shards) {
     Visit visit(*state_, shard, Arena::Wait::yes);
@@ -45,15 +51,18 @@ Result<Handle> ObjectStore::put(Holder holder, const NewObject& object,
   return handle;
 }
 
-Result<Located> ObjectStore::locate(Holder holder, const Handle& handle, Arena::Wait wait) {
+Result<Located> ObjectStore::locate(Holder holder, const Handle& handle, Arena::Wait wait,
+                                    From from) {
   GODWIT_CHECK(state_->check(handle, Rights::read));
   Absence absence;
   {
     Visit visit(*state_, state_->shard_of(handle.object));
-    auto found = visit.locate(holder, handle, wait == Arena::Wait::yes ? &absence : nullptr);
+    auto found = visit.locate(holder, handle, wait == Arena::Wait::yes ? &absence : nullptr, from);
     if (!absence.any) return found;
   }
-  return state_->bring_back(holder, handle, absence);
+  return state_->bring_back(handle, absence, [&](Visit& visit, Absence& again) {
+    return visit.locate(holder, handle, &again);
+  });
 }
 
 Result<Located> ObjectStore::locate_again(Holder holder, const Handle& handle,
@@ -67,6 +76,22 @@ Result<Located> ObjectStore::locate_again(Holder holder, const Handle& handle,
     return refuse_pin(handle, holder);
   }
   return visit.pin_again(handle, *first);
+}
+
+Voucher ObjectStore::vouch_for(const Handle& handle) {
+  if (state_->options.currency == nullptr || !state_->check(handle, Rights::read)) return {};
+  Visit visit(*state_, state_->shard_of(handle.object));
+  const auto found = visit.find(handle);
+  if (!found) return {};
+  Object& object = **found;
+  if (object.presence != Presence::there || object.lifetime == LifetimeKind::readers ||
+      object.newest.number != handle.version) {
+    return {};
+  }
+  if (object.voucher == 0) object.voucher = state_->options.currency->issue();
+  Voucher voucher{.ticket = object.voucher, .time_left = std::nullopt};
+  if (object.lease_end != kNever) voucher.time_left = object.lease_end - state_->clock.now();
+  return voucher;
 }
 
 void ObjectStore::release(Holder holder, std::uint64_t number) {
@@ -144,13 +169,12 @@ Result<Reservation> ObjectStore::reserve(Holder holder, std::uint64_t size, Aren
 
 Status ObjectStore::write(Holder holder, std::uint64_t ticket, std::uint64_t offset, Bytes bytes) {
   GODWIT_TRY(Reservations::Room * room, state_->reservations.enter(holder, ticket));
-  const std::uint64_t size = room->size;
+  const std::uint64_t size = room->elsewhere ? 0 : room->size;  // that is not written here
   const bool fits = offset <= size && bytes.size() <= size - offset;
   if (fits && !bytes.empty()) {
     std::memcpy(room->extent.data + offset, bytes.data(), bytes.size());
   }
-  if (const Extent extent = state_->reservations.leave(*room))
-    state_->arena.free(extent, Arena::Wait::no);
+  state_->free(state_->reservations.leave(*room));
   if (fits) return {};
   return fail(ErrorCode::invalid_argument,
               "holder {} cannot write {} bytes at {} of reservation {}, which has {}: reserve what "
@@ -161,7 +185,13 @@ Status ObjectStore::write(Holder holder, std::uint64_t ticket, std::uint64_t off
 Result<Handle> ObjectStore::commit(Holder holder, std::uint64_t ticket, const NewObject& object,
                                    Arena::Wait wait) {
   GODWIT_CHECK(check_new(object, state_->options, wait));
-  GODWIT_TRY(Claim claim, Claim::create(state_->reservations, state_->arena, holder, ticket));
+  GODWIT_TRY(Claim claim, Claim::create(*state_, holder, ticket));
+  if (claim.elsewhere()) {
+    GODWIT_CHECK(claim.check(nullptr, wait));
+    GODWIT_TRY(const Handle made, state_->add_elsewhere(holder, object, claim));
+    claim.done();
+    return made;
+  }
   const Version version{.size = claim.size(), .extent = claim.extent()};
   GODWIT_TRY(const Handle handle, state_->add_new(holder, object, version));
   claim.done();
@@ -169,16 +199,17 @@ Result<Handle> ObjectStore::commit(Holder holder, std::uint64_t ticket, const Ne
 }
 
 Result<bool> ObjectStore::use_room(Holder holder, std::uint64_t ticket, const UseRoom& use) {
-  GODWIT_TRY(Claim claim, Claim::create(state_->reservations, state_->arena, holder, ticket));
+  GODWIT_TRY(Claim claim, Claim::create(*state_, holder, ticket));
+  if (!claim.extent()) {
+    return fail(ErrorCode::invalid_argument, "reservation {} has no memory", ticket);
+  }
   GODWIT_TRY(const bool kept, use(claim.extent(), claim.size()));
   if (kept) claim.done();
   return kept;
 }
 
 void ObjectStore::abandon(Holder holder, std::uint64_t ticket) {
-  if (const Extent extent = state_->reservations.abandon(holder, ticket)) {
-    state_->arena.free(extent, Arena::Wait::no);
-  }
+  state_->free(state_->reservations.abandon(holder, ticket));
 }
 
 }  // namespace godwit::ref

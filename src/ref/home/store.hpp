@@ -56,8 +56,9 @@ struct Lifetime {
 struct NewObject {
   std::uint64_t type = 0;
   Lifetime lifetime{};
-  bool owned = false;    // by the holder that puts it, and ended with it
-  bool persist = false;  // in a file, so that it outlives the node's process
+  bool owned = false;         // by the holder that puts it, and ended with it
+  bool persist = false;       // in a file, so that it outlives the node's process
+  std::uint16_t channel = 0;  // of the home's, for what is promised; what is put is where it is
 };
 
 // Room for an object that is being written, by a peer through its mapping or piece by piece.
@@ -68,6 +69,15 @@ struct Reservation {
   std::uint64_t size = 0;
 };
 
+// Leave to write a version into a channel, under the key of that object and version; for another
+// version of what has no channel, room in memory instead.
+struct ElsewhereReservation {
+  Reservation room;
+  std::uint16_t channel = 0;  // 0: the room is in memory
+  ObjectId object;
+  std::uint64_t version = 0;
+};
+
 // A version to be read. It stays where it is until the pin is released.
 struct Located {
   std::uint64_t pin = 0;
@@ -76,7 +86,9 @@ struct Located {
   std::uint64_t type = 0;
   std::uint64_t segment = 0;  // 0: an object of no bytes
   std::uint64_t offset = 0;
-  const std::byte* data = nullptr;  // in this process
+  const std::byte* data = nullptr;  // in this process; null: of no bytes, or in the channel alone
+  std::uint16_t channel = 0;        // that has them, of the home's; 0: none
+  [[nodiscard]] bool is_elsewhere() const noexcept { return data == nullptr && size != 0; }
 };
 
 struct ObjectDescription {
@@ -92,11 +104,22 @@ struct ObjectDescription {
   bool pending = false;  // promised, and not there yet
   bool broken = false;   // promised, and never to come
   bool persistent = false;
-  bool spilled = false;  // on disk at the moment
+  bool spilled = false;       // on disk at the moment
+  bool elsewhere = false;     // in a channel, and not in memory
+  std::uint16_t channel = 0;  // of the home's, that has the newest version; 0: none
   std::uint64_t reads = 0;
   Duration age{};
 };
 
+// Says that locate() with a handle would succeed, for as long as Currency says so, and the lease
+// runs.
+struct Voucher {
+  std::uint64_t ticket = 0;           // 0: nobody vouches for it
+  std::optional<Duration> time_left;  // of a lease
+};
+
+class Currency;
+class HomeChannels;
 class ObjectFolder;
 struct ObjectRecord;
 struct StoreState;
@@ -126,9 +149,13 @@ class ObjectStore {
     // lock held; once for each waiter that wait() kept.
     std::function<void(std::uint64_t waiter)> on_ready{};
 
+    // Where other processes see what they may go on using. None: they ask.
+    std::shared_ptr<Currency> currency{};
     // Where objects go that memory has no room for, and those that are to outlive this process.
     // None: there are no such objects, and memory is all there is.
     std::shared_ptr<ObjectFolder> folder{};
+    // Where else objects' bytes may be. None: nowhere.
+    std::shared_ptr<HomeChannels> channels{};
     // There is work for remove_files(). By any thread, with no lock held.
     std::function<void()> on_files_to_remove{};
     // Of a file that is no good: a sentence for an operator. By any thread.
@@ -175,6 +202,16 @@ class ObjectStore {
   // thread), those of `use`.
   using UseRoom = std::function<Result<bool>(const Extent& extent, std::uint64_t size)>;
   [[nodiscard]] Result<bool> use_room(Holder holder, std::uint64_t ticket, const UseRoom& use);
+  // In two steps, too, with the bytes in a channel that the caller writes to; abandoned, or ended
+  // with its holder, the home removes them. `next_of` null: for a new object. Else for the next
+  // version of it, or what was promised: in the channel that its maker wanted, or else in that
+  // one, or else in memory. commit(), update() and fulfil() look whether the bytes are there, which
+  // takes its time. Errors: unsupported (there is no such channel; the object persists), those of
+  // reserve().
+  [[nodiscard]] Result<ElsewhereReservation> reserve_elsewhere(Holder holder, std::uint64_t size,
+                                                               std::uint16_t channel,
+                                                               const Handle* next_of,
+                                                               Arena::Wait wait);
 
   // Every verb below checks the handle first. Errors of all: permission (the mac is wrong, or the
   // rights do not suffice), not_found (evicted or expired, or another home), bad_format. locate()
@@ -187,13 +224,22 @@ class ObjectStore {
   // and `wait` is no), what a broken promise ended in, and for what is on disk resource_exhausted
   // (no room in memory), bad_format (its file is damaged), io; type_mismatch is the caller's to
   // check.
-  [[nodiscard]] Result<Located> locate(Holder holder, const Handle& handle, Arena::Wait wait);
+  // With From::anywhere what is in a channel is not brought back: Located::is_elsewhere().
+  enum class From : std::uint8_t { memory, anywhere };
+  [[nodiscard]] Result<Located> locate(Holder holder, const Handle& handle, Arena::Wait wait,
+                                       From from = From::memory);
+  // Brings back the version that the holder has pinned already; the pin is the same. Takes as long
+  // as its channel or disk does. Errors: those of locate_again() and locate().
+  [[nodiscard]] Result<Located> fetch(Holder holder, const Handle& handle, std::uint64_t pin);
   // Another pin on the version that the holder has pinned already; it does not count as a reader.
   // Errors: not_found (the handle's object is not what is pinned).
   [[nodiscard]] Result<Located> locate_again(Holder holder, const Handle& handle,
                                              std::uint64_t pin);
   // Unknown pins, and those of other holders, are ignored.
   void release(Holder holder, std::uint64_t pin);
+  // For processes of this host. None for a version that is not the newest, for what each reader
+  // counts for, and where there are no words left.
+  [[nodiscard]] Voucher vouch_for(const Handle& handle);
   // A handle of the newest version, with the same rights.
   [[nodiscard]] Result<Handle> newest(const Handle& handle) const;
   // Whether that version can be had, now or once the promise of it is kept.
@@ -279,6 +325,10 @@ class ObjectStore {
                                                     Rights rights = Rights::none) const;
   [[nodiscard]] Stats stats() const;
   [[nodiscard]] Arena& arena() noexcept;
+  [[nodiscard]] HomeChannels* channels() const noexcept;  // null: none
+  // Removes from channels what would be left behind by this life; waits for them a while. Nothing
+  // is put afterwards.
+  void close_channels();
 
  private:
   std::unique_ptr<StoreState> state_;

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/sanitizers.hpp"
 #include "base/seeds_for_test.hpp"
 #include "ref/home/store_play_for_test.hpp"
 
@@ -350,8 +351,11 @@ class Verbs : Play {
   std::uint64_t waiters_ = 0;
 };
 
+// A sanitized build runs ten times slower; it sees the same code with fewer seeds.
+constexpr std::uint64_t kSeeds = kSanitized ? 300 : 3'000;
+
 TEST(StoreModel, RandomVerbsAndDeathsDoWhatTheModelSays) {
-  for (const std::uint64_t seed : Seeds(1, 3'000)) Verbs(seed).run(150);
+  for (const std::uint64_t seed : Seeds(1, kSeeds)) Verbs(seed).run(150);
 }
 
 TEST(StoreModel, RandomVerbsAndDeathsDoWhatTheModelSaysLong) {

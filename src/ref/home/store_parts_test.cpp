@@ -80,7 +80,7 @@ TEST(Reservations, WhatEndsWhileItIsWrittenIsKeptForTheWriter) {
   EXPECT_EQ(code_of(reservations.claim(holder, ticket)), ErrorCode::would_block);
   EXPECT_FALSE(reservations.abandon(holder, ticket)) << "it is being written";
   EXPECT_EQ(code_of(reservations.enter(holder, ticket)), ErrorCode::not_found);
-  EXPECT_EQ(reservations.leave(*room).segment, 3);
+  EXPECT_EQ(reservations.leave(*room).extent.segment, 3);
   EXPECT_EQ(reservations.size(), 0);
 }
 

@@ -1,4 +1,5 @@
 // Publishing what a reservation holds: the next version of an object, or one that was promised.
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -12,9 +13,15 @@ namespace {
 
 Version next_of(const Object& object, const Claim& claim) {
   const bool first = object.presence == Presence::promised;
-  return {.number = first ? object.newest.number : object.newest.number + 1,
-          .size = claim.size(),
-          .extent = claim.extent()};
+  const std::uint64_t after = std::max(object.newest.number, object.reserved) + 1;
+  Version next{.number = first ? object.newest.number : after,
+               .size = claim.size(),
+               .extent = claim.extent()};
+  if (claim.elsewhere()) {
+    next.number = claim.elsewhere().version;
+    next.channel = claim.elsewhere().channel;
+  }
+  return next;
 }
 
 // What was there of it goes again, before another thread may write a file of the same name.
@@ -99,17 +106,24 @@ Status may_update(const Handle& handle, Object& object, Holder holder) {
 Result<Handle> ObjectStore::update(Holder holder, const Handle& handle, std::uint64_t ticket,
                                    Arena::Wait wait) {
   GODWIT_CHECK(state_->check(handle, Rights::write));
-  GODWIT_TRY(Claim claim, Claim::create(state_->reservations, state_->arena, holder, ticket));
+  GODWIT_TRY(Claim claim, Claim::create(*state_, holder, ticket));
+  GODWIT_CHECK(claim.check(&handle.object, wait));
   return publish_next(
       *state_, handle, claim, wait,
-      [&](Object& object) { return may_update(handle, object, holder); },
+      [&](Object& object) -> Status {
+        GODWIT_CHECK(may_update(handle, object, holder));
+        const bool late = claim.elsewhere() && claim.elsewhere().version <= object.newest.number;
+        if (late) return refuse_stale(handle, object.newest.number);
+        return {};
+      },
       [](Visit& /*visit*/, Object& /*object*/) {});
 }
 
 Result<Handle> ObjectStore::fulfil(Holder producer, const Handle& handle, std::uint64_t ticket,
                                    Arena::Wait wait) {
   GODWIT_CHECK(state_->check(handle, Rights::write));
-  GODWIT_TRY(Claim claim, Claim::create(state_->reservations, state_->arena, producer, ticket));
+  GODWIT_TRY(Claim claim, Claim::create(*state_, producer, ticket));
+  GODWIT_CHECK(claim.check(&handle.object, wait));
   return publish_next(
       *state_, handle, claim, wait,
       [&](Object& object) -> Status {

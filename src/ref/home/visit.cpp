@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/fail.hpp"
+#include "ref/home/currency.hpp"
 #include "ref/home/refusals.hpp"
 
 namespace godwit::ref {
@@ -15,7 +16,8 @@ Located located(const Pin& pin, const Version& version) {
           .type = pin.object->type,
           .segment = version.extent.segment,
           .offset = version.extent.offset,
-          .data = version.extent.data};
+          .data = version.extent.data,
+          .channel = version.channel};
 }
 
 }  // namespace
@@ -33,6 +35,7 @@ Visit::~Visit() {
   if (freed_) state_.arena.free(freed_, Arena::Wait::no);
   for (const Extent& extent : freed_more_) state_.arena.free(extent, Arena::Wait::no);
   if (!removed_.empty()) state_.remove_files(removed_, wait_);
+  for (const Elsewhere& what : removed_elsewhere_) state_.options.channels->remove(what);
   if (superseded_) state_.end_life(*superseded_);
   for (const std::uint64_t waiter : ready_) {
     if (state_.options.on_ready) state_.options.on_ready(waiter);
@@ -67,19 +70,32 @@ Version* Visit::version_of(Object& object, std::uint64_t number) noexcept {
   return older == object.older.end() ? nullptr : &older->second;
 }
 
-Result<Located> Visit::locate(Holder holder, const Handle& handle, Absence* absence) {
+void Visit::note_absence(Object& object, Version& version, Absence& absence) {
+  absence.any = true;
+  absence.moves = shard_.moves;
+  if (!version.moving) absence.mine = begin_move(object, version);
+}
+
+Result<Located> Visit::located_by(const Handle& handle, const Pin& pin, Absence& absence) {
+  Version& version = *version_of(*pin.object, pin.version);
+  if (version.in_memory()) return located(pin, version);
+  // Told at once where an earlier attempt found that it is lost.
+  if (pin.object->presence == Presence::broken) return tl::unexpected(*pin.object->broken);
+  note_absence(*pin.object, version, absence);
+  return refuse_on_disk(handle);
+}
+
+Result<Located> Visit::locate(Holder holder, const Handle& handle, Absence* absence,
+                              ObjectStore::From from) {
   GODWIT_TRY(HolderShare * share, admit(holder));
   GODWIT_TRY(Object * object, find(handle));
   if (object->presence == Presence::promised) return refuse_promised(handle);
   if (object->presence == Presence::broken) return tl::unexpected(*object->broken);
   Version* version = version_of(*object, handle.version);
   if (version == nullptr) return refuse_stale(handle, object->newest.number);
-  if (!version->in_memory()) [[unlikely]] {
-    if (absence != nullptr) {
-      absence->any = true;
-      absence->moves = shard_.moves;
-      if (!version->moving) absence->mine = begin_move(*object, *version);
-    }
+  const bool as_it_is = from == ObjectStore::From::anywhere && version->channel != 0;
+  if (!version->in_memory() && !as_it_is) [[unlikely]] {
+    if (absence != nullptr) note_absence(*object, *version, *absence);
     return refuse_on_disk(handle);
   }
   const Pin* made = pin(*share, *object, *version);
@@ -89,15 +105,23 @@ Result<Located> Visit::locate(Holder holder, const Handle& handle, Absence* abse
   return located(*made, *version);
 }
 
+void Visit::recall(Object& object) {
+  if (const std::uint64_t ticket = std::exchange(object.voucher, 0); ticket != 0) {
+    state_.options.currency->end(ticket);
+  }
+}
+
 void Visit::publish(Object& object, const Version& version) {
+  recall(object);
   set_idle(object, false);
   remove_file(object, object.newest);
   if (object.newest.pins != 0) {
     object.older.emplace(object.newest.number, object.newest);
   } else {
-    free(object.newest.extent);
+    free(object, object.newest);
   }
   object.newest = version;
+  if (version.channel != 0) object.channel = version.channel;
   settle(object);
   tell(object, version.number);
 }
@@ -133,7 +157,7 @@ void Visit::unpin(Pin& pin, Reading reading) {
 bool Visit::unpin(Object& object, Version& version) {
   --object.pins;
   if (--version.pins == 0 && (object.ended || &version != &object.newest)) {
-    free(version.extent);
+    free(object, version);
     if (&version != &object.newest) object.older.erase(version.number);
   }
   if (!object.ended) {
@@ -148,6 +172,7 @@ bool Visit::unpin(Object& object, Version& version) {
 }
 
 void Visit::end(Object& object) {
+  recall(object);
   set_owner(object, nullptr);
   set_producer(object, nullptr);
   set_keeper(object, nullptr);
@@ -156,7 +181,7 @@ void Visit::end(Object& object) {
   set_idle(object, false);
   remove_file(object, object.newest);
   object.ended = true;
-  if (object.newest.pins == 0) free(object.newest.extent);
+  if (object.newest.pins == 0) free(object, object.newest);
   const ObjectId id = object.id;
   if (object.pins != 0) {
     shard_.ended.insert(shard_.live.extract(id));
@@ -177,6 +202,12 @@ void Visit::free(const Extent& extent) {
   } else {
     freed_more_.push_back(extent);
   }
+}
+
+void Visit::free(const Object& object, const Version& version) {
+  free(version.extent);
+  if (version.channel != 0)
+    removed_elsewhere_.push_back({version.channel, object.id, version.number});
 }
 
 bool Visit::let_go(const Holders::Life& life) {

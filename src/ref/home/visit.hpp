@@ -38,7 +38,11 @@ class Visit {
 
   // Pins it for the holder. Where it is on disk, `absence` says so, and what is returned means
   // nothing; with no `absence` that is would_block.
-  [[nodiscard]] Result<Located> locate(Holder holder, const Handle& handle, Absence* absence);
+  // With From::anywhere what is in a channel is located as it is.
+  [[nodiscard]] Result<Located> locate(Holder holder, const Handle& handle, Absence* absence,
+                                       ObjectStore::From from = ObjectStore::From::memory);
+  // What that pin is on, once it is in memory; `absence` as above.
+  [[nodiscard]] Result<Located> located_by(const Handle& handle, const Pin& pin, Absence& absence);
   // Another pin on what that one is on.
   [[nodiscard]] Result<Located> pin_again(const Handle& handle, const Pin& first);
 
@@ -48,6 +52,8 @@ class Visit {
   [[nodiscard]] Pin* pin(HolderShare& share, Object& object, Version& version);
   enum class Reading : std::uint8_t { complete, cut_short };
   void unpin(Pin& pin, Reading reading);
+  // Processes that were told that its newest version can be had have to ask again.
+  void recall(Object& object);
   // To be called when an object may have begun or ceased to be idle.
   void settle(Object& object);
   // Until end_move() the calling thread works on the version's file.
@@ -96,7 +102,11 @@ class Visit {
   void set_idle(Object& object, bool idle);
   // False: the object has ended before, and may be gone.
   bool unpin(Object& object, Version& version);
+  // Somebody has to bring it back: the caller, if nobody is at it.
+  void note_absence(Object& object, Version& version, Absence& absence);
   void free(const Extent& extent);
+  // And what of it is in a channel.
+  void free(const Object& object, const Version& version);
   // Its file is nobody's any more, unless a thread is at it, which will see.
   void remove_file(const Object& object, Version& version);
 
@@ -107,6 +117,7 @@ class Visit {
   Extent freed_;  // one is what most visits free, and takes no allocation
   std::vector<Extent> freed_more_;
   std::vector<ObjectFileName> removed_;
+  std::vector<Elsewhere> removed_elsewhere_;
   std::vector<std::uint64_t> ready_;
   std::optional<Holders::Life> superseded_;
 };

@@ -1,0 +1,151 @@
+// Fleets whose nodes reach each other through a relay. All in this process, and on one host: nodes
+// that listen nowhere else stand for those behind walls.
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include <csignal>
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/folder_for_test.hpp"
+#include "fabric/relay/server.hpp"
+#include "node/fleet_for_test.hpp"
+#include "node/node.hpp"
+
+namespace godwit::node {
+namespace {
+
+using std::chrono::seconds;
+
+class RunningRelay {
+ public:
+  explicit RunningRelay(const trust::FleetKey& fleet, std::uint16_t port = 0) {
+    std::signal(SIGPIPE, SIG_IGN);
+    reactor_ = fabric::Reactor::create({.name = "relay", .offload_threads = 1}).value();
+    auto made = fabric::relay::RelayServer::create(
+        *reactor_,
+        {.listen = {.scheme = fabric::Address::Scheme::tcp, .host = "127.0.0.1", .port = port},
+         .key = trust::relay_key_of(fleet)});
+    if (!made) ADD_FAILURE() << made.error().message;
+    server_ = *std::move(made);
+    EXPECT_TRUE(reactor_->start());
+  }
+  ~RunningRelay() { reactor_->stop(); }
+  [[nodiscard]] std::uint16_t port() const { return server_->address().port; }
+  [[nodiscard]] std::string place() const { return fmt::format("127.0.0.1:{}", port()); }
+
+ private:
+  std::unique_ptr<fabric::Reactor> reactor_;
+  std::unique_ptr<fabric::relay::RelayServer> server_;
+};
+
+class RelayFleet : public testing::Test {
+ protected:
+  RelayFleet() {
+    EXPECT_TRUE(key_.save(key_file()));
+    relay_ = std::make_unique<RunningRelay>(key_);
+    address_ = "relay:" + relay_->place();
+  }
+  [[nodiscard]] std::string key_file() const { return (folder_ / "fleet.key").string(); }
+  std::unique_ptr<Node> start(const std::string& name, const std::string& listen) {
+    Settings settings;
+    settings.name = name;
+    settings.listen = {listen};
+    if (!listen.starts_with("relay:")) settings.relay = relay_->place();
+    settings.join = {address_};
+    settings.key_file = key_file();
+    settings.runtime_dir = (folder_ / name).string();
+    settings.jit = "off";
+    auto node = Node::start(settings, log_);
+    if (!node) ADD_FAILURE() << node.error().message;
+    return *std::move(node);
+  }
+  // A node answers 16 questions for its status in a second.
+  static bool eventually_by_status(const std::function<bool()>& holds) {
+    return eventually([&] {
+      if (holds()) return true;
+      ::poll(nullptr, 0, 100);
+      return false;
+    });
+  }
+  // The fleet seen through the relay, once it has `count` nodes.
+  Fleet join(std::size_t count) {
+    Result<Fleet> fleet = tl::unexpected(Error{});
+    EXPECT_TRUE(eventually([&] {
+      fleet = Fleet::join(address_, {.key_file = key_file()});
+      return fleet.has_value();
+    })) << fleet.error().message;
+    EXPECT_TRUE(eventually([&] { return fleet->nodes().size() == count; }));
+    return *std::move(fleet);
+  }
+  static std::vector<std::string> transports(const Fleet& fleet, const NodeHandle& node,
+                                             std::string_view peer) {
+    std::vector<std::string> found;
+    const trace::JsonValue status = status_of(fleet, node);
+    for (const auto& link : status["links"].items()) {
+      if (link["peer"].text() == peer) found.emplace_back(link["transport"].text());
+    }
+    return found;
+  }
+
+  trust::FleetKey key_ = trust::FleetKey::generate();
+  TestFolder folder_;
+  trace::Log log_ = trace::Log::silent();
+  std::unique_ptr<RunningRelay> relay_;
+  std::string address_;
+};
+
+TEST_F(RelayFleet, CallsAndObjectsPassThroughARelay) {
+  const auto alpha = start("alpha", address_);
+  const auto beta = start("beta", address_);
+  const Fleet fleet = join(2);
+  const auto add = kernels().function<Add>("add").value();
+  for (const NodeHandle& node : fleet.nodes()) {
+    EXPECT_EQ(value_of(add.on(node)(2, 3).get()), 5U);
+    EXPECT_EQ(transports(fleet, node, "client"), std::vector<std::string>{"relay"});
+  }
+  std::vector<std::uint64_t> values(700'000);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = i * i;
+  const auto ref = fleet.node(1).put(values);
+  ASSERT_TRUE(ref) << ref.error().message;
+  const auto found = ref->resolve();
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_TRUE(std::equal((*found)->begin(), (*found)->end(), values.begin(), values.end()));
+}
+
+TEST_F(RelayFleet, TheDirectWayIsUsedOnceItIsKnown) {
+  const auto alpha = start("alpha", "shm:" + (folder_ / "alpha.sock").string());
+  const Fleet fleet = join(1);
+  const auto add = kernels().function<Add>("add").value();
+  const NodeHandle node = fleet.node(0);
+  EXPECT_EQ(value_of(add.on(node)(2, 3).get()), 5U);
+  ASSERT_TRUE(eventually_by_status([&] {
+    const auto ways = transports(fleet, node, "client");
+    return std::find(ways.begin(), ways.end(), "shm") != ways.end();
+  }));
+  // The relay's link is there still; calls do not need it.
+  relay_.reset();
+  ASSERT_TRUE(eventually_by_status(
+      [&] { return transports(fleet, node, "client") == std::vector<std::string>{"shm"}; }));
+  EXPECT_EQ(value_of(add.on(node)(2, 3).get()), 5U);
+}
+
+TEST_F(RelayFleet, ARelayThatEndsEndsItsCallsAndLosesNothingElse) {
+  const auto alpha = start("alpha", address_);
+  const Fleet fleet = join(1);
+  const NodeHandle node = fleet.node(0);
+  const auto add = kernels().function<Add>("add").value();
+  EXPECT_EQ(value_of(add.on(node)(2, 3).get()), 5U);
+  const std::uint16_t port = relay_->port();
+  relay_.reset();
+  const auto lost = add.on(node)(2, 3).get();
+  ASSERT_FALSE(lost);
+  EXPECT_NE(to_string(lost.error()).find(address_), std::string::npos) << to_string(lost.error());
+  relay_ = std::make_unique<RunningRelay>(key_, port);
+  EXPECT_TRUE(eventually([&] { return add.on(node)(2, 3).get().has_value(); }));
+}
+
+}  // namespace
+}  // namespace godwit::node

@@ -1,0 +1,55 @@
+// Views that this process may go on using: what the homes vouch for, and until when.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+
+#include "ref/access/access.hpp"
+#include "ref/access/view_cache.hpp"
+#include "wire/object.hpp"
+
+namespace godwit::ref {
+
+// Any thread. Shared with the tasks it posts, which may outlive its owner.
+class ObjectAccess::KeptViews : public std::enable_shared_from_this<KeptViews> {
+ public:
+  static constexpr Duration kSweepEvery = std::chrono::milliseconds(20);
+  static constexpr std::chrono::seconds kPatience{1};
+
+  explicit KeptViews(AccessHost& host) : host_(host) {}
+
+  [[nodiscard]] std::shared_ptr<const View> find(const Handle& handle) {
+    return views_.find(handle);
+  }
+  // 1: the home is to vouch for what it answers (ObjectItem::b). Its words are mapped when it is
+  // asked a second time: once may be all there is.
+  [[nodiscard]] std::uint64_t wants_voucher(NodeId home);
+  // `asked_at`: when the home had not answered yet, so that a lease is not thought longer than it
+  // is.
+  void keep(const Handle& handle, const std::shared_ptr<const View>& view,
+            const std::optional<wire::VoucherTerms>& voucher,
+            std::chrono::steady_clock::time_point asked_at);
+  void forget(NodeId home);
+  void close();
+
+ private:
+  struct Home {
+    unsigned questions = 0;
+    bool mapping = false;  // a thread is at it
+    std::shared_ptr<const HomeCurrency> currency;
+  };
+  [[nodiscard]] std::shared_ptr<const HomeCurrency> currency_of(NodeId home);
+  void arm();
+
+  AccessHost& host_;
+  ViewCache views_;
+  std::mutex mutex_;
+  std::unordered_map<NodeId, Home> homes_;
+  bool armed_ = false;
+  bool closed_ = false;
+};
+
+}  // namespace godwit::ref

@@ -1,0 +1,88 @@
+#include "ref/access/view_cache.hpp"
+
+#include <cstring>
+#include <utility>
+#include <vector>
+
+namespace godwit::ref {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+}  // namespace
+
+// Ids are random.
+std::size_t ViewCache::HandleHash::operator()(const Handle& handle) const noexcept {
+  std::size_t hash = 0;
+  std::memcpy(&hash, handle.object.bytes.data(), sizeof hash);
+  return hash;
+}
+
+ViewCache::Share& ViewCache::share_of(const Handle& handle) noexcept {
+  return shares_[(HandleHash{}(handle) >> 32U) % kShares];
+}
+
+std::shared_ptr<const View> ViewCache::find(const Handle& handle) {
+  Share& share = share_of(handle);
+  std::shared_ptr<const View> gone;  // its end may send a message, and is not for under the lock
+  const std::lock_guard lock(share.mutex);
+  const auto place = share.entries.find(handle);
+  if (place == share.entries.end()) return nullptr;
+  Entry& entry = place->second;
+  std::shared_ptr<const View> view = entry.kept != nullptr ? entry.kept : entry.view.lock();
+  const Voucher& voucher = entry.voucher;
+  const bool over = voucher.until != Clock::time_point{} && Clock::now() >= voucher.until;
+  if (view != nullptr && !over && voucher.currency->holds(voucher.ticket)) {
+    entry.used = true;
+    return view;
+  }
+  gone = std::move(entry.kept);
+  share.entries.erase(place);
+  return nullptr;
+}
+
+void ViewCache::add(const Handle& handle, const std::shared_ptr<const View>& view,
+                    Voucher voucher) {
+  Share& share = share_of(handle);
+  Entry before;
+  const std::lock_guard lock(share.mutex);
+  if (share.entries.size() >= kMaxViews / kShares && !share.entries.contains(handle)) return;
+  Entry& entry = share.entries[handle];
+  before = std::exchange(entry, {.kept = view->bytes.size() < kManyBytes ? view : nullptr,
+                                 .view = view,
+                                 .voucher = std::move(voucher)});
+}
+
+template <class Goes>
+bool ViewCache::let_go(Share& share, const Goes& goes) {
+  std::vector<Entry> gone;  // as above
+  const std::lock_guard lock(share.mutex);
+  for (auto entry = share.entries.begin(); entry != share.entries.end();) {
+    if (!goes(entry->first, entry->second)) {
+      ++entry;
+      continue;
+    }
+    gone.push_back(std::move(entry->second));
+    entry = share.entries.erase(entry);
+  }
+  return !share.entries.empty();
+}
+
+void ViewCache::forget(NodeId home) {
+  for (Share& share : shares_) {
+    let_go(share, [&](const Handle& handle, const Entry&) { return handle.home == home.value; });
+  }
+}
+
+bool ViewCache::sweep() {
+  bool some = false;
+  for (Share& share : shares_) {
+    some |= let_go(share, [](const Handle&, Entry& entry) {
+      const bool in_use = entry.kept == nullptr && !entry.view.expired();
+      return !std::exchange(entry.used, false) && !in_use;
+    });
+  }
+  return some;
+}
+
+}  // namespace godwit::ref
