@@ -128,11 +128,8 @@ TEST_F(CliObject, AnObjectIsSpreadToTheNodesThatAreNamed) {
   EXPECT_THAT(
       good({"spread", handle, "--keep", "10m"}),
       AllOf(HasSubstr("n0    n1    12 B"), HasSubstr("has a copy"), HasSubstr("is the home")));
-  EXPECT_THAT(good({"objects", "n0"}), AllOf(HasSubstr("12 B"), HasSubstr("lease, 9 min")));
-  EXPECT_THAT(good({"spread", handle, "--to", "n0", "--json"}),
-              AllOf(HasSubstr(R"("node": "n0")"), HasSubstr(R"("copy": "gdw://)")));
-  expect(sandbox_.run({"spread", handle, "--keep", "soon"}), Exit::usage, "--keep");
-  expect(sandbox_.run({"spread", handle, "--fan-out", "0"}), Exit::usage, "fan-out");
+  EXPECT_THAT(good({"objects", "n0"}), HasSubstr("lease, 9 min"));
+  EXPECT_THAT(good({"spread", handle, "--to", "n0", "--json"}), HasSubstr(R"("copy": "gdw://)"));
   EXPECT_EQ(good({"evict", handle}), "");
   expect(sandbox_.run({"spread", handle}), Exit::bad_file, "is not there any more");
 }

@@ -4,8 +4,7 @@
 // run, answer), asks for code and gives it. The verbs live in one file each: links.cpp, start.cpp,
 // reply.cpp, accept.cpp, run.cpp, code_exchange.cpp, code_fetch.cpp, travel.cpp, watch.cpp,
 // waiting.cpp, farewell.cpp, descriptors.cpp; here.cpp is the door of mobile code, status.cpp what
-// the engine says of itself. Whom to ask for code, and which calls wait for it, is CodeSearch's
-// business.
+// the engine says of itself. CodeSearch knows whom to ask for code, and which calls wait for it.
 //
 // Threads: everything is called by the scheduler's owning thread, except what says "any thread".
 #pragma once
