@@ -121,6 +121,7 @@ Status ObjectService::do_spread(const Request& request, const wire::ObjectReques
   }();
   engine.executor()->end_blocking();
   GODWIT_CHECK(done);
+  answers.clear();  // a thread that waits answers others meanwhile
   answers.add();
   answers.append(std::as_bytes(std::span(facts)));
   return {};
