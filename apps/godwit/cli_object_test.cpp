@@ -123,6 +123,18 @@ TEST_F(CliObject, WhatIsPutIsGotAndEvicted) {
   EXPECT_EQ(good({"evict", handle}), "") << "evicting what is gone is fine";
 }
 
+TEST_F(CliObject, AnObjectIsSpreadToTheNodesThatAreNamed) {
+  up();
+  const std::string handle = put({sandbox_.write("hello", "hello\nthere\n"), "--on", "n1"});
+  EXPECT_THAT(
+      good({"spread", handle, "--keep", "10m"}),
+      AllOf(HasSubstr("n0    n1    12 B"), HasSubstr("has a copy"), HasSubstr("is the home")));
+  EXPECT_THAT(good({"objects", "n0"}), HasSubstr("lease, 9 min"));
+  EXPECT_THAT(good({"spread", handle, "--to", "n0", "--json"}), HasSubstr(R"("copy": "gdw://)"));
+  EXPECT_EQ(good({"evict", handle}), "");
+  expect(sandbox_.run({"spread", handle}), Exit::bad_file, "is not there any more");
+}
+
 TEST_F(CliObject, FilesOfAnySizeComeBackAsTheyWere) {
   // Nothing, a message's worth, a mapping's, and several pieces' over tcp.
   const std::size_t sizes[] = {0, 16 << 10, (16 << 10) + 1, (std::size_t{5} << 20) + 17};

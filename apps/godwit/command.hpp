@@ -42,6 +42,7 @@ void add_stat(CLI::App& root, Invocation& invocation);
 void add_evict(CLI::App& root, Invocation& invocation);
 void add_objects(CLI::App& root, Invocation& invocation);
 void add_explain(CLI::App& root, Invocation& invocation);
+void add_spread(CLI::App& root, Invocation& invocation);
 void add_stream(CLI::App& root, Invocation& invocation);
 void add_bench(CLI::App& root, Invocation& invocation);
 void add_help(CLI::App& root, Invocation& invocation);

@@ -39,6 +39,7 @@ void add_commands(CLI::App& root, Invocation& invocation) {
   add_evict(root, invocation);
   add_objects(root, invocation);
   add_explain(root, invocation);
+  add_spread(root, invocation);
   add_stream(root, invocation);
   add_info(root, invocation);
   add_bench(root, invocation);

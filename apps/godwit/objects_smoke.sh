@@ -19,5 +19,6 @@ cmp model.bin copy.bin
 "$godwit" objects
 "$godwit" stat model
 "$godwit" explain model --measure
+"$godwit" spread model --to all --keep 10m
 "$godwit" evict model now
 ! "$godwit" get "$handle" -o copy.bin

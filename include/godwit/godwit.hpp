@@ -19,6 +19,7 @@
 #include "godwit/promise.hpp"
 #include "godwit/ref.hpp"
 #include "godwit/region.hpp"
+#include "godwit/spread.hpp"
 #include "godwit/stream.hpp"
 #include "godwit/struct.hpp"
 #include "godwit/types.hpp"

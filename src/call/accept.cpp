@@ -219,7 +219,7 @@ void Engine::on_cancel(LinkState& link, const wire::Header& header, Bytes body) 
     answer(*found, {Ending::cancelled, false, ErrorCode::cancelled},
            bytes_of("cancelled while it waited for the element to change"), {});
   } else if (found->state == IncomingCall::State::waiting) {
-    answer(*found, {Ending::cancelled, true, ErrorCode::cancelled},
+    answer(*found, {Ending::cancelled, !found->awaits_objects, ErrorCode::cancelled},
            bytes_of("cancelled while it waited"), {});
   } else if (found->state == IncomingCall::State::travelling) {
     cancel_travelling(*found);

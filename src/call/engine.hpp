@@ -4,8 +4,7 @@
 // run, answer), asks for code and gives it. The verbs live in one file each: links.cpp, start.cpp,
 // reply.cpp, accept.cpp, run.cpp, code_exchange.cpp, code_fetch.cpp, travel.cpp, watch.cpp,
 // waiting.cpp, farewell.cpp, descriptors.cpp; here.cpp is the door of mobile code, status.cpp what
-// the engine says of itself. Whom to ask for code, and which calls wait for it, is CodeSearch's
-// business.
+// the engine says of itself. CodeSearch knows whom to ask for code, and which calls wait for it.
 //
 // Threads: everything is called by the scheduler's owning thread, except what says "any thread".
 #pragma once
@@ -277,12 +276,14 @@ class Engine final : public code::StoreEvents, private CodeSearchHost {
 
   // object_arguments.cpp
   [[nodiscard]] bool has_objects(IncomingCall& call, const code::FunctionSlot& slot);
+  [[nodiscard]] bool promises_settled(IncomingCall& call, const code::FunctionSlot& slot);
   void find_elsewhere(IncomingCall& call, const code::FunctionSlot& slot);
   static void find_on_executor(Executor::Job& job);
   static void deliver_found(Engine& engine, Posted& posted);
 
   // waiting.cpp
   void hold_back(IncomingCall& call);
+  void wait_for(IncomingCall& call, std::uint64_t waiter, std::uint64_t token);
   void wake(std::uint64_t waiter);
   void wake_ready();
   void stop_waiting(IncomingCall& call);

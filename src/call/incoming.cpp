@@ -29,6 +29,7 @@ void IncomingPool::release(IncomingCall& call) {
   call.watched_at = 0;
   call.objects.clear();
   call.found.clear();
+  call.settled = 0;
   call.not_found.reset();
   call.awaits_objects = false;
   call.waiter = 0;

@@ -57,6 +57,7 @@ struct IncomingCall : Executor::Job,
   // (object_arguments.cpp).
   std::vector<wire::ObjectExtension> objects;
   std::vector<Objects::Found> found;
+  std::size_t settled = 0;         // so many of them are not waited for as promises
   std::optional<Error> not_found;  // why one of them cannot be had
   bool awaits_objects = false;
   // While it waits to run again (waiting.cpp): what it is known by.

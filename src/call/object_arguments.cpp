@@ -6,6 +6,7 @@
 // which came over the wire, is checked here.
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "base/fail.hpp"
 #include "call/engine.hpp"
@@ -118,6 +119,7 @@ bool Engine::has_objects(IncomingCall& call, const code::FunctionSlot& slot) {
   if (const Status good = check_arguments(call, *signature, head); !good) {
     return refuse(good.error());
   }
+  if (!promises_settled(call, slot)) return false;
   bool all = true;
   call.found.resize(call.objects.size());
   for (std::size_t i = 0; i < call.objects.size(); ++i) {
@@ -138,6 +140,30 @@ bool Engine::has_objects(IncomingCall& call, const code::FunctionSlot& slot) {
     return refuse(placed.error());
   }
   call.awaits_objects = false;
+  return true;
+}
+
+// One after another: all have to come. False: the call waits, without a worker, or has been
+// refused.
+bool Engine::promises_settled(IncomingCall& call, const code::FunctionSlot& slot) {
+  while (call.settled < call.objects.size()) {
+    const wire::ObjectExtension& object = call.objects[call.settled];
+    ++call.settled;
+    if (object.handle.size != Handle::kSizeUnknown) continue;
+    const std::uint64_t waiter = next_waiter();
+    const auto settled =
+        objects_->is_settled(object.handle, call.deadline - scheduler_.now(), waiter);
+    if (!settled) {
+      const Error why = about_argument(object, settled.error());
+      answer(call, {Ending::rejected, false, why.code}, bytes_of(why.message), {});
+      return false;
+    }
+    if (*settled) continue;
+    call.bundle_id = slot.residence->bundle.id();  // the slot may be gone by then
+    call.function = slot.function;
+    wait_for(call, waiter, store_->token_of(slot));
+    return false;
+  }
   return true;
 }
 
@@ -163,15 +189,22 @@ void Engine::find_on_executor(Executor::Job& job) {
     call.not_found = Error{ErrorCode::overload, "too many calls wait on this node already"};
     return engine.post(call.finished);
   }
-  for (std::size_t i = 0; i < call.objects.size() && !call.not_found; ++i) {
+  std::vector<Objects::Search> searches;
+  std::vector<std::size_t> which;
+  for (std::size_t i = 0; i < call.objects.size(); ++i) {
     if (call.found[i].keeps != nullptr) continue;
-    if (call.cancelled.load(std::memory_order_relaxed)) break;
-    auto found =
-        engine.objects_->find(call.objects[i].handle, call.deadline - engine.scheduler_.now());
-    if (found) {
-      call.found[i] = *std::move(found);
-    } else {
-      call.not_found = about_argument(call.objects[i], found.error());
+    searches.push_back({.handle = call.objects[i].handle});
+    which.push_back(i);
+  }
+  if (!call.cancelled.load(std::memory_order_relaxed)) {
+    engine.objects_->find_all(searches, call.deadline - engine.scheduler_.now());
+    for (std::size_t i = 0; i < which.size(); ++i) {
+      auto& found = searches[i].found;
+      if (found) {
+        call.found[which[i]] = *std::move(found);
+      } else if (!call.not_found) {
+        call.not_found = about_argument(call.objects[which[i]], found.error());
+      }
     }
   }
   engine.executor_->end_blocking();

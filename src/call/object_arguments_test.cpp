@@ -31,15 +31,22 @@ class OneObject final : public Objects {
   Result<bool> answer(const Asker&, Bytes, ReplyBuffer&) override {
     return fail(ErrorCode::unsupported, "nobody asks");
   }
-  void stop_waiting(std::uint64_t) override {}
+  void stop_waiting(std::uint64_t waiter) override { stopped = waiter; }
   Result<std::optional<Found>> find_at_once(const Handle& handle) override {
     ++asked;
     if (handle.version == kElsewhere) return std::optional<Found>();
     if (handle.version != kAtHand) return fail(ErrorCode::not_found, "there is no such object");
     return std::optional<Found>({std::as_bytes(std::span(words)), kept});
   }
-  Result<Found> find(const Handle&, Duration) override {
-    return fail(ErrorCode::unreachable, "there are no others");
+  void find_all(std::span<Search> searches, Duration) override {
+    for (Search& search : searches) {
+      search.found = fail(ErrorCode::unreachable, "there are no others");
+    }
+  }
+  Result<bool> is_settled(const Handle& handle, Duration, std::uint64_t waiter) override {
+    if (handle.version != kAtHand) return fail(ErrorCode::not_found, "there is no such promise");
+    waiting = waiter;
+    return false;
   }
   Result<Handle> put(const ObjectToPut&) override {
     return fail(ErrorCode::unsupported, "one object is enough");
@@ -48,6 +55,8 @@ class OneObject final : public Objects {
   alignas(16) std::array<std::uint64_t, 4> words{1, 2, 3, 4};
   std::shared_ptr<int> kept = std::make_shared<int>(0);
   int asked = 0;
+  std::uint64_t waiting = 0;  // who waits for the promise
+  std::uint64_t stopped = 0;
 };
 
 wire::ObjectExtension object_for(std::uint32_t parameter,
@@ -76,8 +85,8 @@ class ObjectArguments : public testing::Test {
   }
 
   // With this for the second argument, behind the head.
-  wire::OutcomeWord call(const std::vector<wire::ObjectExtension>& objects, Descriptor second,
-                         const Words& tail) {
+  void send(const std::vector<wire::ObjectExtension>& objects, Descriptor second,
+            const Words& tail) {
     wire::CodeExtension code;
     code.bundle = fleet_.bundle(0).id();
     code.function = sum;
@@ -96,8 +105,12 @@ class ObjectArguments : public testing::Test {
     header.extension_size = static_cast<std::uint16_t>(extension.view().size());
     header.aux = 10'000;
     header.id = ++calls_;
-    const std::size_t before = peer_.answers;
     peer_.send(header, body);
+  }
+  wire::OutcomeWord call(const std::vector<wire::ObjectExtension>& objects, Descriptor second,
+                         const Words& tail) {
+    const std::size_t before = peer_.answers;
+    send(objects, second, tail);
     EXPECT_TRUE(fleet_.world().run_until([&] { return peer_.answers > before; }, seconds(20)));
     return wire::unpack_outcome(peer_.last.aux);
   }
@@ -148,6 +161,36 @@ TEST_F(ObjectArguments, OnlyObjectsOfTheParametersTypeStandForIt) {
   expect_refused(call({object_for(2)}, kBehindHead, {1, 2}), ErrorCode::invalid_argument);
   expect_refused(call({object_for(0), object_for(0)}, kBehindHead, {1, 2}),
                  ErrorCode::invalid_argument);
+}
+
+TEST_F(ObjectArguments, APromisedOneHoldsTheCallBackUntilItIsSettled) {
+  auto promised = object_for(0);
+  promised.handle.size = Handle::kSizeUnknown;
+  const std::size_t before = peer_.answers;
+  send({promised}, kBehindHead, {100, 200});
+  EXPECT_TRUE(fleet_.world().run_until([&] { return object_.waiting != 0; }, seconds(5)));
+  EXPECT_TRUE(fleet_.world().run_until([&] { return peer_.answers > before; }, seconds(5)));
+  EXPECT_EQ(peer_.last.flags & wire::kAnswered, wire::kAnswered) << "its credit, and no more";
+  EXPECT_EQ(object_.asked, 0);
+  fleet_.at(fleet_.node_process(0))->engine->run_again(object_.waiting);
+  EXPECT_TRUE(fleet_.world().run_until([&] { return peer_.answers > before + 1; }, seconds(5)));
+  EXPECT_EQ(wire::unpack_outcome(peer_.last.aux).ending, Ending::ok) << peer_.text;
+  EXPECT_EQ(object_.asked, 1);
+
+  promised.handle.version = 77;
+  expect_refused(call({promised}, kBehindHead, {1, 2}), ErrorCode::not_found);
+}
+
+TEST_F(ObjectArguments, APromiseThatIsNotKeptInTimeEndsTheCallBeforeItBegins) {
+  auto promised = object_for(0);
+  promised.handle.size = Handle::kSizeUnknown;
+  const std::size_t before = peer_.answers;
+  send({promised}, kBehindHead, {100, 200});
+  EXPECT_TRUE(fleet_.world().run_until([&] { return peer_.answers > before + 1; }, seconds(20)));
+  const auto outcome = wire::unpack_outcome(peer_.last.aux);
+  EXPECT_EQ(outcome.ending, Ending::deadline) << peer_.text;
+  EXPECT_FALSE(outcome.may_have_started);
+  EXPECT_EQ(object_.stopped, object_.waiting);
 }
 
 TEST_F(ObjectArguments, WhatCannotBeHadEndsTheCallBeforeItBegins) {

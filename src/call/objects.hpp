@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/bytes.hpp"
@@ -54,8 +55,24 @@ class Objects {
   // Does not wait. Nothing: it is not in this process's memory, and find() may have it. Errors: it
   // is this process's, and cannot be had (not_found, permission, stale).
   [[nodiscard]] virtual Result<std::optional<Found>> find_at_once(const Handle& handle) = 0;
-  // Of any home; waits for it. Errors: those of resolving a Ref (godwit/ref.hpp).
-  [[nodiscard]] virtual Result<Found> find(const Handle& handle, Duration at_most) = 0;
+  // Of any homes, at the same time; waits for them. Errors: those of resolving a Ref
+  // (godwit/ref.hpp).
+  struct Search {
+    Handle handle;
+    Result<Found> found{};
+  };
+  virtual void find_all(std::span<Search> searches, Duration at_most) = 0;
+  [[nodiscard]] Result<Found> find(const Handle& handle, Duration at_most) {
+    Search search{.handle = handle};
+    find_all({&search, 1}, at_most);
+    return std::move(search.found);
+  }
+  // Of an object that was only promised when the handle was made. True: that promise is kept or
+  // broken, and find() says which. False: Engine::run_again(waiter) follows when it is, or when
+  // nobody can tell any more, at the latest after `at_most`. Errors: as find_at_once(). Does not
+  // wait; the owning thread's.
+  [[nodiscard]] virtual Result<bool> is_settled(const Handle& handle, Duration at_most,
+                                                std::uint64_t waiter) = 0;
   // A new object of this process's own. Errors: resource_exhausted, would_block.
   [[nodiscard]] virtual Result<Handle> put(const ObjectToPut& object) = 0;
 };

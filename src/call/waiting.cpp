@@ -1,5 +1,6 @@
-// Calls whose function wants to run again once something has happened: held back, without a worker,
-// until then. Whoever was asked for it (Objects) says when.
+// Calls whose function wants to run again once something has happened, or whose arguments are
+// promised and not there yet: held back, without a worker, until then. Whoever was asked for it
+// (Objects) says when.
 #include <utility>
 #include <vector>
 
@@ -9,7 +10,8 @@
 namespace godwit::call {
 namespace {
 
-// Of calls that wait, at a node, and of the arguments of each: so their memory has a limit.
+// Of calls that wait, at a node, and of the arguments of each that has no credit: so their memory
+// has a limit.
 constexpr std::size_t kMaxWaiting = 65'536;
 constexpr std::size_t kMaxArgumentBytes = 16'384;
 constexpr Duration kSweepPeriod = std::chrono::seconds(1);
@@ -19,14 +21,17 @@ constexpr Duration kSweepPeriod = std::chrono::seconds(1);
 // Its function has returned GODWIT_AGAIN.
 void Engine::hold_back(IncomingCall& call) {
   const std::uint64_t waiter = std::exchange(call.context.waiter, 0);
+  if (waiter != 0) return wait_for(call, waiter, call.token);
+  answer(call, {Ending::rejected, true, ErrorCode::app_error},
+         bytes_of("the function asked to run again, but not what it waits for"), {});
+}
+
+// Until run_again(waiter), from where it goes on as if its code had just come.
+void Engine::wait_for(IncomingCall& call, std::uint64_t waiter, std::uint64_t token) {
   const auto refuse = [&](ErrorCode code, std::string_view why) {
-    if (waiter != 0) objects_->stop_waiting(waiter);
-    answer(call, {Ending::rejected, true, code}, bytes_of(why), {});
+    objects_->stop_waiting(waiter);
+    answer(call, {Ending::rejected, !call.awaits_objects, code}, bytes_of(why), {});
   };
-  if (waiter == 0) {
-    return refuse(ErrorCode::app_error,
-                  "the function asked to run again, but not what it waits for");
-  }
   if (call.travels) {
     return refuse(ErrorCode::unsupported, "a call that came from another node cannot wait here");
   }
@@ -36,13 +41,14 @@ void Engine::hold_back(IncomingCall& call) {
   if (waiting_.size() >= kMaxWaiting) {
     return refuse(ErrorCode::overload, "this node has too many calls that wait");
   }
-  if (call.arguments.size() > kMaxArgumentBytes) {
+  const bool large = call.arguments.size() > kMaxArgumentBytes;
+  if (large && !call.awaits_objects) {
     return refuse(ErrorCode::too_large, "too many bytes of arguments for a call that waits");
   }
   call.state = IncomingCall::State::waiting;
   call.waiter = waiter;
   waiting_.emplace(waiter, &call);
-  give_credit_back(call, call.token);
+  if (!large) give_credit_back(call, token);
   arm_waiting_sweep();
 }
 
@@ -93,7 +99,7 @@ void Engine::sweep_waiting() {
     if (call->deadline < now) late.push_back(call);
   }
   for (IncomingCall* call : late) {
-    answer(*call, {Ending::deadline, true, ErrorCode::deadline},
+    answer(*call, {Ending::deadline, !call->awaits_objects, ErrorCode::deadline},
            bytes_of("the deadline passed while the call waited"), {});
   }
   if (!waiting_.empty()) arm_waiting_sweep();

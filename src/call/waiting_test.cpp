@@ -35,7 +35,8 @@ class Oracle final : public Objects {
   }
   void stop_waiting(std::uint64_t waiter) override { EXPECT_EQ(waiting.erase(waiter), 1U); }
   Result<std::optional<Found>> find_at_once(const Handle&) override { return nothing(); }
-  Result<Found> find(const Handle&, Duration) override { return nothing(); }
+  void find_all(std::span<Search>, Duration) override { ADD_FAILURE(); }
+  Result<bool> is_settled(const Handle&, Duration, std::uint64_t) override { return nothing(); }
   Result<Handle> put(const ObjectToPut&) override { return nothing(); }
   void wake_all() {
     for (const std::uint64_t waiter : std::exchange(waiting, {})) engine_.run_again(waiter);

@@ -1,5 +1,7 @@
 // References as arguments and results of calls, in whole fleets.
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/types.h>
 
 #include <cstdint>
 #include <numeric>
@@ -32,6 +34,13 @@ class RefCalls : public ObjectFleet {
   template <class Signature>
   [[nodiscard]] Function<Signature> function(const char* name) const {
     return good(code_.function<Signature>(name));
+  }
+
+  // Who waits for objects of that node; 0 when it has been asked too often for the moment.
+  [[nodiscard]] std::uint64_t waiting_for_objects(const NodeHandle& node) const {
+    const auto text = fleet_.status(node);
+    const auto status = trace::JsonValue::parse(text ? *text : "{}");
+    return status ? (*status)["objects"]["waiters"].count() : 0;
   }
 
   Bundle code_ = kernels();
@@ -208,6 +217,112 @@ TEST_P(RefCalls, ACallGoesOnToWhereItsArgumentIs) {
   const auto values = numbers(30'000);
   const auto ref = good(fleet_.node(1).put(values));
   EXPECT_EQ(value_of(sum.on(fleet_.node(0))(ref).get()), total(values));
+}
+
+TEST_P(RefCalls, CallsWaitForAPromisedArgumentWithoutAWorkerOrACredit) {
+  constexpr int kMany = 400;  // more than a node has workers, or a link credits
+  const auto sum = function<std::uint64_t(Span)>("sum");
+  const auto values = numbers(30'000);
+  auto promise = good(Promise<std::uint64_t[]>::make(fleet_.node(1)));
+  std::vector<Future<std::uint64_t>> calls;
+  for (int i = 0; i < kMany; ++i) {
+    calls.push_back(sum.on(fleet_.node(i % 2 == 0 ? 0 : 1))(promise.ref()));
+  }
+  const auto here = numbers(10);
+  for (const auto& node : fleet_.nodes()) {
+    EXPECT_EQ(value_of(sum.on(node).within(seconds(20))(here).get()), total(here));
+  }
+  for (const auto& call : calls) EXPECT_FALSE(call.ready());
+  const Numbers kept = good(promise.set(values));
+  for (auto& call : calls) EXPECT_EQ(value_of(call.get()), total(values));
+  EXPECT_TRUE(eventually([&] { return good(kept.status()).pins == 0; })) << "all let go of it";
+}
+
+TEST_P(RefCalls, APromiseStandsBesideOtherArgumentsThatAreThere) {
+  const auto mix = function<std::uint64_t(std::string_view, Span, std::uint64_t, Span,
+                                          std::span<const std::byte>)>("mix");
+  const auto values = numbers(3'000);
+  const std::vector<std::byte> rest(40'000);  // more than a call without a credit may have
+  for (const auto& node : fleet_.nodes()) {
+    auto first = good(Promise<std::uint64_t[]>::make(fleet_.node(0)));
+    auto second = good(Promise<std::uint64_t[]>::make(fleet_.node(1)));
+    auto call = mix.on(node)("name", first.ref(), 3, second.ref(), rest);
+    good(second.set(values));
+    good(first.set(values));
+    EXPECT_EQ(value_of(call.get()), 4 + 4 * total(values) + rest.size());
+  }
+}
+
+TEST_P(RefCalls, ABrokenPromiseEndsTheCallsThatWaitForIt) {
+  const auto sum = function<std::uint64_t(Span)>("sum");
+  for (const auto& node : fleet_.nodes()) {
+    auto promise = good(Promise<std::uint64_t[]>::make(fleet_.node(1)));
+    auto call = sum.on(node)(promise.ref());
+    good(promise.fail(ErrorCode::io, "the telescope is cloudy"));
+    const auto outcome = call.get();
+    expect_failure(outcome, ErrorCode::io, "the telescope is cloudy");
+    EXPECT_EQ(outcome.ending(), Ending::rejected);
+    EXPECT_FALSE(outcome.error().may_have_started);
+    EXPECT_NE(outcome.error().message.find("argument 1"), std::string::npos);
+  }
+}
+
+TEST_P(RefCalls, ACallThatWaitsForAPromiseHasADeadlineAndCanBeGivenUp) {
+  const auto sum = function<std::uint64_t(Span)>("sum");
+  auto promise = good(Promise<std::uint64_t[]>::make(fleet_.node(1)));
+  for (const auto& node : fleet_.nodes()) {
+    const auto late = sum.on(node).within(std::chrono::milliseconds(50))(promise.ref()).get();
+    EXPECT_EQ(late.ending(), Ending::deadline);
+    auto call = sum.on(node)(promise.ref());
+    call.cancel();
+    EXPECT_EQ(call.get().ending(), Ending::cancelled);
+  }
+  const auto values = numbers(10);
+  const auto kept = good(promise.set(values));
+  EXPECT_EQ(value_of(sum.on(fleet_.node(0))(kept).get()), total(values));
+}
+
+TEST_P(RefCalls, AHomeThatDiesEndsTheCallsThatWaitForItsPromises) {
+  const auto sum = function<std::uint64_t(Span)>("sum");
+  auto promise = good(Promise<std::uint64_t[]>::make(fleet_.node(1)));
+  std::vector<Future<std::uint64_t>> calls;
+  for (int i = 0; i < 8; ++i) calls.push_back(sum.on(fleet_.node(0))(promise.ref()));
+  ASSERT_TRUE(eventually([&] { return waiting_for_objects(fleet_.node(1)) == 8; }));
+  good(fleet_.kill(fleet_.node(1)));
+  for (auto& call : calls) {
+    const auto outcome = call.get();
+    ASSERT_FALSE(outcome);
+    EXPECT_TRUE(outcome.error().reason == ErrorCode::node_lost ||
+                outcome.error().reason == ErrorCode::unreachable)
+        << to_string(outcome.error());
+    EXPECT_EQ(outcome.ending(), Ending::rejected);
+    EXPECT_FALSE(outcome.error().may_have_started);
+  }
+}
+
+// One of the homes is stopped: the other one is asked all the same.
+TEST_P(RefCalls, ObjectsOfSeveralHomesAreFetchedAtTheSameTime) {
+  Fleet fleet = local(3, options());
+  const auto mix = function<std::uint64_t(std::string_view, Span, std::uint64_t, Span,
+                                          std::span<const std::byte>)>("mix");
+  const auto values = numbers(30'000);
+  const std::vector<std::byte> rest;
+  const std::uint64_t expected = 1 + 4 * total(values);
+  const auto put = [&](std::size_t node) { return good(fleet.node(node).put(values)); };
+  EXPECT_EQ(value_of(mix.on(fleet.node(0))("a", put(1), 3, put(2), rest).get()), expected);
+  const auto first = put(1);
+  const auto second = put(2);
+  const auto pid = static_cast<pid_t>(status_of(fleet, fleet.node(1))["pid"].count());
+  ASSERT_GT(pid, 0);
+  ASSERT_EQ(::kill(pid, SIGSTOP), 0);
+  auto call = mix.on(fleet.node(0))("a", first, 3, second, rest);
+  EXPECT_TRUE(eventually([&] { return good(second.status()).reads == 1; }))
+      << "it waits for the first before it asks for the second";
+  ASSERT_EQ(::kill(pid, SIGCONT), 0);
+  const auto outcome = call.get();  // over tcp, a silence of 2 s would have ended a link
+  if (shm() || outcome) {
+    EXPECT_EQ(value_of(outcome), expected);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Fleets, RefCalls,

@@ -1,5 +1,6 @@
 #include "wire/object.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/fail.hpp"
@@ -37,6 +38,25 @@ PutTerms ObjectItem::terms() const noexcept {
   std::memcpy(&terms, reinterpret_cast<const std::byte*>(this) + offsetof(ObjectItem, c),
               sizeof terms);
   return terms;
+}
+
+void SpreadFacts::set_error(std::uint32_t error, std::string_view reason) noexcept {
+  code = error;
+  why_bytes = static_cast<std::uint32_t>(std::min(reason.size(), sizeof text));
+  std::memcpy(text, reason.data(), why_bytes);
+}
+
+std::string_view SpreadFacts::why() const noexcept {
+  return {text, std::min<std::size_t>(why_bytes, sizeof text)};
+}
+
+Result<std::vector<SpreadFacts>> parse_spread_facts(Bytes tail) {
+  std::vector<SpreadFacts> facts(tail.size() / sizeof(SpreadFacts));
+  if (facts.size() * sizeof(SpreadFacts) != tail.size() || facts.size() > kMaxSpreadNodes) {
+    return bad("reports on no whole number of nodes, or too many");
+  }
+  if (!facts.empty()) std::memcpy(facts.data(), tail.data(), tail.size());
+  return facts;
 }
 
 Result<ObjectRequestView> parse_object_request(Bytes bytes) {

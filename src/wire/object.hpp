@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/bytes.hpp"
@@ -66,7 +67,8 @@ enum class ObjectOp : std::uint8_t {
   fulfil = 27,         // as update
   break_promise = 28,  // item: a handle, a: an ErrorCode, b: bytes of tail, which says why
   // item: a handle, a: a version, or 0. Answers as locate does, of the newest version, once that is
-  // newer than `a`, or for 0 once it is there.
+  // newer than `a`, or for 0 once it is there. With c other than 0: only that it is so, or will
+  // never be.
   wait = 29,
   renew = 30,
   leave = 31,  // the process ends: it holds nothing any more
@@ -78,8 +80,13 @@ enum class ObjectOp : std::uint8_t {
   // item: a handle, a: a pin that locate gave with kElsewhere. Brings the bytes into the home's
   // memory. Answer: as locate does, under the same pin.
   fetch = 33,
+  // items: the handle that is spread, a: for how many ns copies are kept, b: children of a node at
+  // most; and the handle of what the asked node makes its copy from (the home makes none). tail:
+  // the nodes below it, 8 bytes each. `argument`: ns that it may take. Answer: SpreadFacts, of the
+  // asked node first, in the tail.
+  spread = 34,
 };
-inline constexpr std::uint8_t kObjectOps = 34;
+inline constexpr std::uint8_t kObjectOps = 35;
 
 struct ObjectRequest {
   ObjectOp op = ObjectOp::none;
@@ -171,6 +178,27 @@ struct ObjectFacts {
   static constexpr std::uint8_t kElsewhere = 32;  // in a channel, and not in memory
 };
 static_assert(sizeof(ObjectFacts) == 112);
+
+inline constexpr std::size_t kMaxSpreadNodes = 4096;
+inline constexpr std::uint32_t kMaxFanOut = 64;
+
+// What became of a spread at one node.
+struct SpreadFacts {
+  std::uint64_t node = 0;
+  std::uint64_t parent = 0;  // whose copy it made its own from
+  std::uint64_t bytes = 0;
+  std::int64_t took_ns = 0;
+  Handle copy;
+  std::uint32_t code = 0;  // an ErrorCode; 0: there is a copy
+  std::uint32_t why_bytes = 0;
+  char text[152]{};
+
+  void set_error(std::uint32_t error, std::string_view reason) noexcept;  // as much as fits
+  [[nodiscard]] std::string_view why() const noexcept;
+};
+static_assert(sizeof(SpreadFacts) == 256);
+// Errors: bad_format.
+[[nodiscard]] Result<std::vector<SpreadFacts>> parse_spread_facts(Bytes tail);
 
 // The answer to ask_segment, with one descriptor.
 struct SegmentGrant {

@@ -72,5 +72,22 @@ TEST(ObjectAnswer, ASizeThatLiesIsRefused) {
   EXPECT_FALSE(parse_object_answer(bytes.view()));
 }
 
+TEST(SpreadFacts, AReasonIsCutToWhatFits) {
+  std::vector<SpreadFacts> facts(2);
+  facts[0].node = 7;
+  facts[1].set_error(static_cast<std::uint32_t>(ErrorCode::node_lost), std::string(1'000, 'x'));
+  const Bytes bytes = std::as_bytes(std::span(facts));
+  const auto parsed = parse_spread_facts(bytes);
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  EXPECT_EQ((*parsed)[0].node, 7U);
+  EXPECT_EQ((*parsed)[0].why(), "");
+  EXPECT_EQ((*parsed)[1].why(), std::string(sizeof facts[1].text, 'x'));
+  facts[1].why_bytes = UINT32_MAX;
+  EXPECT_EQ((*parse_spread_facts(bytes))[1].why().size(), sizeof facts[1].text);
+  EXPECT_FALSE(parse_spread_facts(bytes.first(bytes.size() - 1)));
+  facts.resize(kMaxSpreadNodes + 1);
+  EXPECT_FALSE(parse_spread_facts(std::as_bytes(std::span(facts))));
+}
+
 }  // namespace
 }  // namespace godwit::wire

@@ -103,6 +103,9 @@ class ObjectAccess {
                                                                    detail::CallHandle call);
   [[nodiscard]] std::vector<Result<std::shared_ptr<const View>>> resolve_batch(
       std::span<const Handle> handles);
+  // A few of other homes: all homes are asked before one is waited for.
+  [[nodiscard]] std::vector<Result<std::shared_ptr<const View>>> resolve_together(
+      std::span<const Handle> handles, std::chrono::nanoseconds at_most);
   // Waits until a promised object is there, or for `newer_than` other than 0 until there is a newer
   // version than that, and resolves it.
   [[nodiscard]] Result<std::shared_ptr<const View>> await(const Handle& handle,

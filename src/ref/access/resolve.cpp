@@ -90,6 +90,33 @@ ViewResult ObjectAccess::finish_resolve(const Handle& handle, detail::CallHandle
   return answered(handle, std::move(call), 0, {});
 }
 
+std::vector<ViewResult> ObjectAccess::resolve_together(std::span<const Handle> handles,
+                                                       std::chrono::nanoseconds at_most) {
+  struct Asked {
+    std::shared_ptr<const View> kept;
+    std::uint64_t vouched = 0;
+    Clock::time_point at{};
+    detail::CallHandle call{};
+  };
+  std::vector<Asked> all;
+  for (const Handle& handle : handles) {
+    Asked& asked = all.emplace_back(Asked{.kept = kept_->find(handle)});
+    if (asked.kept != nullptr) continue;
+    asked.vouched = kept_->wants_voucher(NodeId{handle.home});
+    asked.at = Clock::now();
+    asked.call = ask_for(handle, asked.vouched, at_most);
+  }
+  std::vector<ViewResult> views;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    Asked& asked = all[i];
+    asked.call.wait();
+    views.push_back(asked.kept != nullptr
+                        ? ViewResult(asked.kept)
+                        : answered(handles[i], std::move(asked.call), asked.vouched, asked.at));
+  }
+  return views;
+}
+
 ViewResult ObjectAccess::own_view(const Handle& handle) {
   const Holder self{NodeId{handle.home}, host_.epoch()};
   GODWIT_TRY(const Located found, own_->locate(self, handle, Arena::Wait::yes));

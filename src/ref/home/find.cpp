@@ -1,6 +1,7 @@
 // What functions and arguments of calls refer to: found in this process's store, or at its home.
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "base/fail.hpp"
 #include "ref/access/access.hpp"
@@ -37,36 +38,59 @@ Result<call::Objects::Found> ObjectService::locate(const Handle& handle, Arena::
 }
 
 Result<std::optional<call::Objects::Found>> ObjectService::find_at_once(const Handle& handle) {
-  if (!is_own(handle)) return std::optional<Found>();
+  if (!is_own(handle)) return find_copy(handle, Arena::Wait::no);
   auto found = locate(handle, Arena::Wait::no);
   if (!found && found.error().code == ErrorCode::would_block) return std::optional<Found>();
   if (!found) return tl::unexpected(std::move(found).error());
   return std::optional<Found>(*std::move(found));
 }
 
-Result<call::Objects::Found> ObjectService::find(const Handle& handle, Duration at_most) {
-  if (is_own(handle)) return locate(handle, Arena::Wait::yes);
-  {
-    const std::lock_guard lock(mutex_);
-    if (closed_ || access_ == nullptr) {
-      return fail(ErrorCode::shutting_down, "this process is shutting down");
+void ObjectService::find_all(std::span<Search> searches, Duration at_most) {
+  std::vector<Search*> elsewhere;
+  std::vector<Handle> handles;
+  for (Search& search : searches) {
+    if (is_own(search.handle)) {
+      search.found = locate(search.handle, Arena::Wait::yes);
+    } else if (auto copy = find_copy(search.handle, Arena::Wait::yes); copy && *copy) {
+      search.found = **std::move(copy);
+    } else {
+      elsewhere.push_back(&search);
+      handles.push_back(search.handle);
     }
-    ++inside_;
   }
-  auto view = access_->resolve(handle, at_most);
-  {
-    const std::lock_guard lock(mutex_);
-    --inside_;
+  if (elsewhere.empty()) return;
+  if (!enter()) {
+    for (Search* search : elsewhere) {
+      search->found = fail(ErrorCode::shutting_down, "this process is shutting down");
+    }
+    return;
   }
+  const Entered entered(*this);
+  auto views = access_->resolve_together(handles, at_most);
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    elsewhere[i]->found = views[i] ? aligned({(*views[i])->bytes, *views[i]})
+                                   : Result<Found>(tl::unexpected(std::move(views[i]).error()));
+  }
+}
+
+bool ObjectService::enter() {
+  const std::lock_guard lock(mutex_);
+  if (closed_ || access_ == nullptr) return false;
+  ++inside_;
+  return true;
+}
+
+// Notified under the lock: whoever waits for it ends the service next.
+void ObjectService::leave() {
+  const std::lock_guard lock(mutex_);
+  --inside_;
   left_.notify_all();
-  if (!view) return tl::unexpected(std::move(view).error());
-  return aligned({(*view)->bytes, *view});
 }
 
 void ObjectService::close() {
   std::unique_lock lock(mutex_);
   closed_ = true;
-  left_.wait(lock, [this] { return inside_ == 0; });
+  left_.wait(lock, [this] { return inside_ == 0 && watches_.empty(); });
 }
 
 Result<Handle> ObjectService::put(const ObjectToPut& object) {

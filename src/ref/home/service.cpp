@@ -114,6 +114,7 @@ Result<bool> ObjectService::answer_now(const Asker& asker, Bytes bytes, call::Re
       if (streams_ != nullptr) streams_->leave(request.holder);
       break;
     case ObjectOp::list: list(request, answers); break;
+    case ObjectOp::spread: GODWIT_CHECK(do_spread(request, view, answers)); break;
     case ObjectOp::wait: {
       GODWIT_TRY(const bool ready, wait(request, view.items, answers));
       if (!ready) {
@@ -127,12 +128,6 @@ Result<bool> ObjectService::answer_now(const Asker& asker, Bytes bytes, call::Re
   options_.on_use();
   GODWIT_CHECK(answers.write_to(reply));
   return true;
-}
-
-// Only one of them knows it.
-void ObjectService::stop_waiting(std::uint64_t waiter) {
-  store_.stop_waiting(waiter);
-  if (streams_ != nullptr) streams_->stop_waiting(waiter);
 }
 
 void ObjectService::release_all(const Request& request, Bytes pins) {
@@ -154,6 +149,10 @@ Result<bool> ObjectService::wait(const Request& request, std::span<const ObjectI
   if (request.asker.waiter != 0) {
     GODWIT_TRY(const bool ready, store_.wait(item.handle, item.a, request.asker.waiter));
     if (!ready) return false;
+  }
+  if (item.c != 0) {
+    answers.add();
+    return true;
   }
   Handle now = item.handle;
   if (item.a != 0) {

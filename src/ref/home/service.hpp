@@ -6,12 +6,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <span>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "base/bytes.hpp"
 #include "call/objects.hpp"
+#include "ref/home/copies.hpp"
 #include "ref/home/store.hpp"
 #include "wire/object.hpp"
 
@@ -56,6 +60,7 @@ class ObjectService final : public call::Objects {
   };
   ObjectService(ObjectStore& store, Options options)
       : store_(store), options_(std::move(options)) {}
+  ~ObjectService() override;
 
   // What that waiter waits for has happened: the stores' on_ready. Any thread.
   void ready(std::uint64_t waiter) const;
@@ -64,13 +69,15 @@ class ObjectService final : public call::Objects {
   void reach_others_by(ObjectAccess& access) { access_ = &access; }
   // Who answers about topics; outlives it. Before anything runs.
   void answer_streams_by(StreamAnswers& streams) { streams_ = &streams; }
-  // From here on find() refuses; returns when nobody is inside. What those wait for has been ended.
+  // From here on find_all() refuses; returns when nobody is inside, or waits for another home's
+  // promise. What those wait for has been ended.
   void close();
 
   Result<bool> answer(const Asker& asker, Bytes request, call::ReplyBuffer& reply) override;
   void stop_waiting(std::uint64_t waiter) override;
   Result<std::optional<Found>> find_at_once(const Handle& handle) override;
-  Result<Found> find(const Handle& handle, Duration at_most) override;
+  void find_all(std::span<Search> searches, Duration at_most) override;
+  Result<bool> is_settled(const Handle& handle, Duration at_most, std::uint64_t waiter) override;
   Result<Handle> put(const ObjectToPut& object) override;
 
  private:
@@ -106,6 +113,29 @@ class ObjectService final : public call::Objects {
   void list(const Request& request, Answers& answers);
   [[nodiscard]] bool is_own(const Handle& handle) const noexcept;
   [[nodiscard]] Result<Found> locate(const Handle& handle, Arena::Wait wait);
+  class PromiseWatch;
+  struct Spread;
+  [[nodiscard]] Status do_spread(const Request& request, const wire::ObjectRequestView& view,
+                                 Answers& answers);
+  [[nodiscard]] Status check_spread(const Handle& handle);
+  [[nodiscard]] Result<Handle> copy_here(const Spread& spread, const Handle& source);
+  void spread_below(const Spread& spread, std::span<const std::uint64_t> nodes,
+                    std::vector<wire::SpreadFacts>& facts);
+  [[nodiscard]] Result<std::optional<Found>> find_copy(const Handle& original, Arena::Wait wait);
+
+  // False: closed. Otherwise leave() follows, or an Entered ends.
+  [[nodiscard]] bool enter();
+  void leave();
+  class Entered {
+   public:
+    explicit Entered(ObjectService& service) noexcept : service_(service) {}
+    Entered(const Entered&) = delete;
+    Entered& operator=(const Entered&) = delete;
+    ~Entered() { service_.leave(); }
+
+   private:
+    ObjectService& service_;
+  };
 
   [[nodiscard]] Result<bool> answer_now(const Asker& asker, Bytes request,
                                         call::ReplyBuffer& reply);
@@ -114,9 +144,11 @@ class ObjectService final : public call::Objects {
   const Options options_;
   ObjectAccess* access_ = nullptr;
   StreamAnswers* streams_ = nullptr;
+  Copies copies_;
   std::mutex mutex_;
   std::condition_variable left_;
-  std::size_t inside_ = 0;  // threads in find()
+  std::size_t inside_ = 0;  // threads that wait for other homes
+  std::unordered_map<std::uint64_t, std::shared_ptr<PromiseWatch>> watches_;  // by waiter
   bool closed_ = false;
 };
 
