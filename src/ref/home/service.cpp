@@ -86,9 +86,10 @@ void ObjectService::ready(std::uint64_t waiter) const {
 }
 
 Result<bool> ObjectService::answer(const Asker& asker, Bytes bytes, call::ReplyBuffer& reply) {
-  ready_here = asker.ready;
+  // A thread that waits for other homes may be answering meanwhile.
+  std::vector<std::uint64_t>* const outer = std::exchange(ready_here, asker.ready);
   auto answered = answer_now(asker, bytes, reply);
-  ready_here = nullptr;
+  ready_here = outer;
   return answered;
 }
 
