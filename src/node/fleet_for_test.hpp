@@ -54,9 +54,14 @@ R value_of(Outcome<R> outcome) {
   return *std::move(outcome);
 }
 
-// What a node says of itself, read.
+// What a node says of itself, read. One that is asked too often is asked again a moment later.
 inline trace::JsonValue status_of(const Fleet& fleet, const NodeHandle& node) {
-  const auto text = fleet.status(node);
+  auto text = fleet.status(node);
+  eventually([&] {
+    if (text || text.error().code != ErrorCode::overload) return true;
+    text = fleet.status(node);
+    return false;
+  });
   if (!text) {
     ADD_FAILURE() << text.error().message;
     return {};
