@@ -1,5 +1,6 @@
 // Waiting, without a thread, for promises that other homes keep.
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "base/fail.hpp"
@@ -54,7 +55,8 @@ Result<bool> ObjectService::is_settled(const Handle& handle, Duration at_most,
                       {.home = NodeId{handle.home},
                        .op = wire::ObjectOp::wait,
                        .items = {&item, 1},
-                       .time_left = std::max(at_most, Duration(1))},
+                       // The call's own end comes first, and ends this: so it is told as that.
+                       .time_left = std::max(at_most, Duration{}) + std::chrono::seconds(2)},
                       Ask::at_once);
     if (!call) {
       return fail(ErrorCode::overload, "this process has too many calls outstanding, or no memory");
