@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "call/caller.hpp"
+#include "ref/access/run_later.hpp"
 
 namespace godwit::ref {
 
@@ -41,15 +42,10 @@ void ObjectAccess::Holdings::send_pins(NodeId home, std::vector<std::uint64_t> p
       .detach();
 }
 
-// With the mutex held. Only the owner of the reactor may set a timer.
+// With the mutex held.
 void ObjectAccess::Holdings::arm(bool& armed, Duration after, void (Holdings::*then)()) {
   if (closed_ || std::exchange(armed, true)) return;
-  fabric::Reactor& reactor = asking_.caller.reactor();
-  reactor.post([self = weak_from_this(), &reactor, after, then] {
-    reactor.post_at(reactor.now() + after, [self, then] {
-      if (const auto alive = self.lock()) (alive.get()->*then)();
-    });
-  });
+  run_later(asking_.caller.reactor(), after, weak_from_this(), then);
 }
 
 void ObjectAccess::Holdings::flush() {

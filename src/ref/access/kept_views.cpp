@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "call/caller.hpp"
+#include "ref/access/run_later.hpp"
 
 namespace godwit::ref {
 
@@ -23,40 +24,35 @@ std::uint64_t ObjectAccess::KeptViews::wants_voucher(NodeId home) {
   return 1;
 }
 
-std::shared_ptr<const HomeCurrency> ObjectAccess::KeptViews::currency_of(NodeId home) {
-  const std::lock_guard lock(mutex_);
-  const auto place = homes_.find(home);
-  return place == homes_.end() ? nullptr : place->second.currency;
-}
-
 void ObjectAccess::KeptViews::keep(const Handle& handle, const std::shared_ptr<const View>& view,
                                    const std::optional<wire::VoucherTerms>& voucher,
                                    std::chrono::steady_clock::time_point asked_at) {
   if (!voucher || voucher->time_left_ns == 0) return;
-  ViewCache::Voucher kept{.currency = currency_of(NodeId{handle.home}), .ticket = voucher->ticket};
-  if (kept.currency == nullptr) return;
+  ViewCache::Voucher kept{.currency = nullptr, .ticket = voucher->ticket};
   if (voucher->time_left_ns > 0) {
     kept.until = asked_at + std::chrono::nanoseconds(voucher->time_left_ns);
   }
+  {
+    const std::lock_guard lock(mutex_);
+    const auto place = homes_.find(NodeId{handle.home});
+    if (place == homes_.end() || place->second.currency == nullptr) return;
+    kept.currency = place->second.currency;
+    arm();
+  }
   views_.add(handle, view, std::move(kept));
-  const std::lock_guard lock(mutex_);
-  arm();
 }
 
-// With the mutex held. Only the owner of the reactor may set a timer.
+// With the mutex held.
 void ObjectAccess::KeptViews::arm() {
   if (closed_ || std::exchange(armed_, true)) return;
-  fabric::Reactor& reactor = host_.caller().reactor();
-  reactor.post([self = weak_from_this(), &reactor] {
-    reactor.post_at(reactor.now() + kSweepEvery, [self] {
-      const auto alive = self.lock();
-      if (alive == nullptr) return;
-      const bool more = alive->views_.sweep();
-      const std::lock_guard lock(alive->mutex_);
-      alive->armed_ = false;
-      if (more) alive->arm();
-    });
-  });
+  run_later(host_.caller().reactor(), kSweepEvery, weak_from_this(), &KeptViews::sweep);
+}
+
+void ObjectAccess::KeptViews::sweep() {
+  const bool more = views_.sweep();
+  const std::lock_guard lock(mutex_);
+  armed_ = false;
+  if (more) arm();
 }
 
 void ObjectAccess::KeptViews::forget(NodeId home) {

@@ -41,8 +41,8 @@ class ObjectAccess::KeptViews : public std::enable_shared_from_this<KeptViews> {
     bool mapping = false;  // a thread is at it
     std::shared_ptr<const HomeCurrency> currency;
   };
-  [[nodiscard]] std::shared_ptr<const HomeCurrency> currency_of(NodeId home);
   void arm();
+  void sweep();
 
   AccessHost& host_;
   ViewCache views_;

@@ -7,6 +7,7 @@
 
 #include "base/fail.hpp"
 #include "call/caller.hpp"
+#include "ref/access/run_later.hpp"
 
 namespace godwit::ref::stream {
 namespace {
@@ -157,19 +158,20 @@ Result<AnsweredItem> ProducerCore::append_room(wire::StreamRequest request,
   return done;
 }
 
-// With the mutex held. Only the owner of the reactor may set a timer, and it may not wait.
+// With the mutex held.
 void ProducerCore::arm_linger() {
   if (std::exchange(linger_armed_, true)) return;
-  fabric::Reactor& reactor = topic_->access().asking().caller.reactor();
-  reactor.post([self = weak_from_this(), &reactor, linger = options_.linger] {
-    reactor.post_at(reactor.now() + linger, [self, &reactor] {
-      reactor.offload(
-          [self] {
-            if (const auto alive = self.lock()) alive->flush_in_background();
-          },
-          [] {});
-    });
-  });
+  run_later(topic_->access().asking().caller.reactor(), options_.linger, weak_from_this(),
+            &ProducerCore::linger_is_over);
+}
+
+// The reactor's owner may not wait.
+void ProducerCore::linger_is_over() {
+  topic_->access().asking().caller.reactor().offload(
+      [self = weak_from_this()] {
+        if (const auto alive = self.lock()) alive->flush_in_background();
+      },
+      [] {});
 }
 
 void ProducerCore::flush_in_background() {

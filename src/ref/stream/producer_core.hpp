@@ -48,6 +48,7 @@ class ProducerCore : public std::enable_shared_from_this<ProducerCore> {
                                                  std::span<const Bytes> image,
                                                  std::chrono::nanoseconds at_most);
   void arm_linger();
+  void linger_is_over();
   void flush_in_background();
 
   const std::shared_ptr<TopicAccess> topic_;
