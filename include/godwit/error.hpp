@@ -72,6 +72,12 @@ enum class Damage : std::uint8_t { call, object, link, node };
   return static_cast<Damage>(static_cast<std::uint16_t>(code) / 100);
 }
 
+// Whether a node is not there: its link broke, or nobody answers at its address. The two say the
+// same of a node that was there before; which of them is told depends on who noticed first.
+[[nodiscard]] constexpr bool says_gone(ErrorCode code) noexcept {
+  return code == ErrorCode::node_lost || code == ErrorCode::unreachable;
+}
+
 // The code's name as it appears in messages and JSON, e.g. "missing_library"; "unknown" for a
 // number this build does not know.
 [[nodiscard]] GODWIT_API std::string_view to_string(ErrorCode code) noexcept;

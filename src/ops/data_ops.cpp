@@ -185,7 +185,7 @@ Outcome<void> multicast_outcome(CallHandle call) {
   std::vector<std::uint32_t> shards(missing.begin() + 1, missing.end());
   std::ranges::sort(shards);
   return tl::unexpected(
-      Failure{ops::says_lost(reason) ? Ending::node_lost : Ending::rejected, reason, true,
+      Failure{says_gone(reason) ? Ending::node_lost : Ending::rejected, reason, true,
               fmt::format("{}: written, but for shards {}, of which it is not known",
                           subject_of(note), fmt::join(shards, ", "))});
 }

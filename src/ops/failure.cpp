@@ -46,7 +46,7 @@ Failure failure_of(detail::CallHandle& call) {
   Failure failure = call.failure();
   if (!call) return failure;
   if (failure.ending == Ending::app_error && failure.reason != ErrorCode::app_error) {
-    failure.ending = says_lost(failure.reason) ? Ending::node_lost : Ending::rejected;
+    failure.ending = says_gone(failure.reason) ? Ending::node_lost : Ending::rejected;
     failure.may_have_started = false;
   }
   const Note note = note_of(call);
@@ -57,7 +57,7 @@ Failure failure_of(detail::CallHandle& call) {
 Failure user_failure_of(detail::CallHandle& call) {
   Failure failure = call.failure();
   if (!call) return failure;
-  if (failure.ending == Ending::app_error && says_lost(failure.reason)) {
+  if (failure.ending == Ending::app_error && says_gone(failure.reason)) {
     failure.ending = Ending::node_lost;
   }
   failure.message = fmt::format("{}: {}", subject_of(note_of(call)), failure.message);

@@ -29,12 +29,6 @@ struct Note {
 inline constexpr std::size_t kArgumentBytes = detail::CallHandle::kSmallBytes - sizeof(Note);
 void annotate(detail::CallHandle& call, const Note& note) noexcept;
 
-// Whether a shard's node is gone: its link broke, or nobody answers where it was a moment ago. The
-// calls of ops go to homes of shards alone, so both say the same.
-[[nodiscard]] constexpr bool says_lost(ErrorCode reason) noexcept {
-  return reason == ErrorCode::node_lost || reason == ErrorCode::unreachable;
-}
-
 // "get of elements 5 to 8 of region 'list'"
 [[nodiscard]] std::string subject_of(const Note& note);
 // The failure of an annotated call that has ended, as its caller should see it.

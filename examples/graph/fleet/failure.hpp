@@ -10,7 +10,7 @@ namespace godwit::graph {
 
 // A lost node is one, however it was noticed; and with it a part of the graph.
 inline tl::unexpected<Error> failed(std::string_view what, const Failure& failure) {
-  if (failure.ending != Ending::node_lost && failure.reason != ErrorCode::node_lost) {
+  if (failure.ending != Ending::node_lost && !says_gone(failure.reason)) {
     return fail(failure.reason, "{}: {}", what, to_string(failure));
   }
   return fail(ErrorCode::node_lost, "{}: {}; a part of the graph is lost: load it again", what,

@@ -38,8 +38,7 @@ Result<Destination> destination_in(const wire::ObjectAnswerView& answer) {
 }
 
 bool is_home_gone(ErrorCode code) noexcept {
-  return code == ErrorCode::node_lost || code == ErrorCode::unreachable ||
-         code == ErrorCode::link_lost;
+  return says_gone(code) || code == ErrorCode::link_lost;
 }
 
 }  // namespace
