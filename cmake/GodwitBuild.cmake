@@ -12,6 +12,8 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE RelWithDebInfo)
 endif()
 set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1 -DNDEBUG")
+# Tests run once for every time they are compiled: half of -O2's compile time, and not -O0's speed.
+set(GODWIT_TEST_OPTIONS $<$<CONFIG:RelWithDebInfo>:-Og>)
 if(PROJECT_IS_TOP_LEVEL)
   set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
   set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
@@ -33,9 +35,14 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     -Wno-maybe-uninitialized -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread
     -Wno-array-bounds)
 endif()
+if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # A class with members of an unnamed namespace's type is one only because its source is now included.
+  target_compile_options(godwit_options INTERFACE -Wno-subobject-linkage)
+endif()
 if(GODWIT_SANITIZE)
   target_compile_options(godwit_options INTERFACE
     -fsanitize=${GODWIT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all
+    -Og  # compiles as fast as -O0, and what comes out is faster
     -g1)  # lines are enough for a report, and compile a fifth faster than all there is
   target_link_options(godwit_options INTERFACE -fsanitize=${GODWIT_SANITIZE})
 endif()
@@ -119,6 +126,7 @@ function(godwit_test)
   add_executable(${TEST_NAME}_test ${TEST_SOURCES})
   godwit_sanitizer_defaults(${TEST_NAME}_test)
   target_link_libraries(${TEST_NAME}_test PRIVATE ${TEST_DEPENDS} GTest::gmock GTest::gtest_main)
+  target_compile_options(${TEST_NAME}_test PRIVATE ${GODWIT_TEST_OPTIONS})
   godwit_precompile(${TEST_NAME}_test test)
   string(REGEX REPLACE "_.*" "" layer ${TEST_NAME})
   if(TEST_CORE OR (layer IN_LIST GODWIT_CORE_LAYERS AND NOT TEST_NO_SANITIZE))

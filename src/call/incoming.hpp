@@ -24,6 +24,9 @@ struct IncomingTag;
 struct ParkedTag;
 struct RunningTag;
 
+// Of the arguments of a call that waits without holding a credit: so its memory has a limit.
+inline constexpr std::size_t kMaxKeptArgumentBytes = 16'384;
+
 struct IncomingCall : Executor::Job,
                       ListHook<IncomingTag>,
                       ListHook<ParkedTag>,

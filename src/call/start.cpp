@@ -12,7 +12,7 @@ constexpr unsigned kIndexBits = 20;
 static_assert(OutgoingPool::kMaxCalls == std::size_t{1} << kIndexBits);
 
 // Rounded up, so that a call with time left never travels with none.
-std::uint32_t in_ms(Duration left) {
+std::uint32_t whole_ms(Duration left) {
   const auto left_ns = std::max<std::int64_t>(left.count(), 0);
   return static_cast<std::uint32_t>(
       std::min<std::int64_t>((left_ns + 999'999) / 1'000'000, UINT32_MAX));
@@ -105,7 +105,7 @@ void Engine::send_call(LinkState& link, OutgoingCall& call) {
   header.id = call.id;
   header.subject = token;
   const Duration fresh = std::exchange(call.time_left, {});
-  header.aux = in_ms(fresh.count() != 0 ? fresh : call.deadline - scheduler_.now());
+  header.aux = whole_ms(fresh.count() != 0 ? fresh : call.deadline - scheduler_.now());
 
   --link.credits;
   call.state = OutgoingCall::State::sent;

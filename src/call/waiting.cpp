@@ -10,10 +10,8 @@
 namespace godwit::call {
 namespace {
 
-// Of calls that wait, at a node, and of the arguments of each that has no credit: so their memory
-// has a limit.
+// Of calls that wait, at a node: so their memory has a limit.
 constexpr std::size_t kMaxWaiting = 65'536;
-constexpr std::size_t kMaxArgumentBytes = 16'384;
 constexpr Duration kSweepPeriod = std::chrono::seconds(1);
 
 }  // namespace
@@ -41,7 +39,7 @@ void Engine::wait_for(IncomingCall& call, std::uint64_t waiter, std::uint64_t to
   if (waiting_.size() >= kMaxWaiting) {
     return refuse(ErrorCode::overload, "this node has too many calls that wait");
   }
-  const bool large = call.arguments.size() > kMaxArgumentBytes;
+  const bool large = call.arguments.size() > kMaxKeptArgumentBytes;
   if (large && !call.awaits_objects) {
     return refuse(ErrorCode::too_large, "too many bytes of arguments for a call that waits");
   }

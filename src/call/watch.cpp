@@ -8,8 +8,6 @@
 namespace godwit::call {
 namespace {
 
-// Of a call that waits: so its memory has a limit too.
-constexpr std::size_t kMaxArgumentBytes = 16'384;
 constexpr std::uint32_t kTicksPerSecond = std::chrono::seconds(1) / Watches::kPeriod;
 
 }  // namespace
@@ -26,10 +24,10 @@ bool Engine::has_changed(IncomingCall& call, const code::FunctionSlot& slot) {
     return refuse({ErrorCode::protocol_violation,
                    "the arguments have no room for the element where the call says"});
   }
-  if (call.arguments.size() > kMaxArgumentBytes) {
+  if (call.arguments.size() > kMaxKeptArgumentBytes) {
     return refuse({ErrorCode::too_large,
                    fmt::format("{} bytes of arguments for a call that may wait; the limit is {}",
-                               call.arguments.size(), kMaxArgumentBytes)});
+                               call.arguments.size(), kMaxKeptArgumentBytes)});
   }
   const auto changed = watches_.add(*regions_, call);
   if (!changed) return refuse(changed.error());

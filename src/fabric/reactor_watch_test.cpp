@@ -11,7 +11,7 @@
 namespace godwit::fabric {
 namespace {
 
-constexpr auto kPatience = std::chrono::seconds(20);
+constexpr auto kLongEnough = std::chrono::seconds(20);
 
 TEST(ReactorWatch, WatchedDescriptorCallsItsHandlerUntilUnwatched) {
   auto reactor = Reactor::create({.name = "test", .spin_us = 0}).value();
@@ -28,7 +28,7 @@ TEST(ReactorWatch, WatchedDescriptorCallsItsHandlerUntilUnwatched) {
   ASSERT_TRUE(reactor->start());
   for (int i = 1; i <= 20; ++i) {
     ::eventfd_write(handler.fd.get(), 1);
-    const Time limit = reactor->now() + kPatience;
+    const Time limit = reactor->now() + kLongEnough;
     while (handler.calls.load() < i && reactor->now() < limit) ::sched_yield();
     ASSERT_EQ(handler.calls.load(), i);
   }
@@ -37,7 +37,7 @@ TEST(ReactorWatch, WatchedDescriptorCallsItsHandlerUntilUnwatched) {
     reactor->unwatch(handler.fd.get());
     waiter.complete();
   });
-  ASSERT_TRUE(reactor->wait(waiter, reactor->now() + kPatience));
+  ASSERT_TRUE(reactor->wait(waiter, reactor->now() + kLongEnough));
   ::eventfd_write(handler.fd.get(), 1);
   reactor->stop();
   EXPECT_EQ(handler.calls.load(), 20);

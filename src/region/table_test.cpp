@@ -19,8 +19,6 @@ namespace {
 using wire::RegionDescriptor;
 using wire::RegionState;
 
-constexpr std::uint64_t kPage = fabric::kPageSize;
-
 RegionDescriptor next(RegionDescriptor region) {
   ++region.version;
   return region;
@@ -53,7 +51,7 @@ class RegionTableTest : public testing::Test {
     return std::make_shared<const std::vector<fleet::NodeRecord>>(std::move(records));
   }
 
-  ShardStore store_{{.budget_bytes = 64 * kPage}};
+  ShardStore store_{{.budget_bytes = 64 * fabric::kPageSize}};
   RegionTable table_{{kSelf, kNow, "n1"}, &store_};
   RegionDescriptor list_ = list_over({kSelf, kOther}, 100, 1000);
   godwit_region_v1 view_{};
@@ -171,7 +169,7 @@ TEST_F(RegionTableTest, MemoryOfADroppedRegionLivesAsLongAsAViewOfIt) {
   EXPECT_EQ(refused(failure_of(table_.view(77, "", 0, view_)), ErrorCode::not_found),
             "region 'list' was dropped");
   EXPECT_EQ(table_.find("list").error().code, ErrorCode::not_found);
-  EXPECT_EQ(store_.budget().used_bytes(), kPage);
+  EXPECT_EQ(store_.budget().used_bytes(), fabric::kPageSize);
   static_cast<std::uint64_t*>(view_.data)[50] = 1;
   pin->reset();
   EXPECT_EQ(store_.budget().used_bytes(), 0U);
@@ -227,7 +225,7 @@ TEST_F(RegionTableTest, AFailedChangeLeavesEverythingAsItWas) {
             std::string::npos);
   ASSERT_TRUE(view());
   EXPECT_EQ(view_.elements, 10U);
-  EXPECT_EQ(store_.budget().used_bytes(), kPage);
+  EXPECT_EQ(store_.budget().used_bytes(), fabric::kPageSize);
 }
 
 TEST_F(RegionTableTest, AShardOfAnEarlierLifeIsLostAndNeverZeros) {

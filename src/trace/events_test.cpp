@@ -65,7 +65,7 @@ TEST(EventRing, ReadersNeverSeeHalfAnEvent) {
   EXPECT_GE(seen, 1'000U);
 }
 
-class FakeClock final : public Clock {
+class TickingClock final : public Clock {
  public:
   [[nodiscard]] Time now() const override { return {ns += 100}; }
   mutable std::int64_t ns = 0;
@@ -73,7 +73,7 @@ class FakeClock final : public Clock {
 
 TEST(Span, RecordsItsOwnLifetime) {
   EventRing ring(4);
-  const FakeClock clock;
+  const TickingClock clock;
   {
     Span span(&ring, clock, "load", 3);
     span.set_argument(42);
@@ -88,7 +88,7 @@ TEST(Span, RecordsItsOwnLifetime) {
 }
 
 TEST(Span, WithoutARingNeverReadsTheClock) {
-  const FakeClock clock;
+  const TickingClock clock;
   {
     const Span span(nullptr, clock, "load", 3);
   }

@@ -7,19 +7,19 @@
 namespace godwit::wire {
 namespace {
 
-struct Head {
+struct HelloHead {
   std::uint32_t credits = 0;
   std::uint16_t flags = 0;
   std::uint16_t name_size = 0;
 };
-static_assert(sizeof(Head) == 8);
+static_assert(sizeof(HelloHead) == 8);
 
 constexpr std::uint16_t kServes = 1;
 
 }  // namespace
 
 std::string encode(const PeerHello& hello) {
-  Head head;
+  HelloHead head;
   head.credits = hello.credits;
   head.flags = hello.serves ? kServes : std::uint16_t{0};
   head.name_size = static_cast<std::uint16_t>(std::min(hello.name.size(), kMaxNodeName));
@@ -30,7 +30,7 @@ std::string encode(const PeerHello& hello) {
 }
 
 Result<PeerHello> parse_peer_hello(std::string_view blob) {
-  Head head;
+  HelloHead head;
   if (blob.size() < sizeof head) {
     return fail(ErrorCode::protocol_violation, "hello of {} bytes is too short", blob.size());
   }

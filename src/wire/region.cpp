@@ -13,7 +13,7 @@
 namespace godwit::wire {
 namespace {
 
-struct Head {
+struct RegionHead {
   std::uint16_t format = 1;
   std::uint8_t state = 0;
   std::uint8_t flags = 0;
@@ -29,9 +29,9 @@ struct Head {
   std::uint16_t type_size = 0;
   std::uint32_t reserved = 0;
 };
-static_assert(sizeof(Head) == 64 && std::is_trivially_copyable_v<Head>);
+static_assert(sizeof(RegionHead) == 64 && std::is_trivially_copyable_v<RegionHead>);
 static_assert(sizeof(RegionShard) == 16 && std::is_trivially_copyable_v<RegionShard>);
-static_assert(sizeof(Head) + kMaxRegionShards * sizeof(RegionShard) + kMaxRegionNameBytes +
+static_assert(sizeof(RegionHead) + kMaxRegionShards * sizeof(RegionShard) + kMaxRegionNameBytes +
                   kMaxRegionTypeBytes <=
               kMaxDescriptorBytes);
 
@@ -73,7 +73,7 @@ Status validate_shape(const RegionDescriptor& region) {
 }
 
 std::size_t encoded_size(const RegionDescriptor& region) {
-  return sizeof(Head) + region.shards.size() * sizeof(RegionShard) + region.name.size() +
+  return sizeof(RegionHead) + region.shards.size() * sizeof(RegionShard) + region.name.size() +
          region.type.size() + region.assignment.size();
 }
 
@@ -186,7 +186,7 @@ Status validate(const RegionDescriptor& region) {
 }
 
 std::string encode(const RegionDescriptor& region) {
-  Head head;
+  RegionHead head;
   head.state = static_cast<std::uint8_t>(region.state);
   head.flags =
       static_cast<std::uint8_t>((region.in_files ? kInFiles : 0) | (region.undone ? kUndone : 0));
@@ -209,7 +209,7 @@ std::string encode(const RegionDescriptor& region) {
 }
 
 Result<RegionDescriptor> parse_region(Bytes bytes) {
-  Head head;
+  RegionHead head;
   if (bytes.size() < sizeof head || bytes.size() > kMaxDescriptorBytes) {
     return fail(ErrorCode::bad_format, "{} bytes are no description of a region", bytes.size());
   }

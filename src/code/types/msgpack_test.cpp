@@ -9,14 +9,14 @@
 namespace godwit {
 namespace {
 
-using Bytes = std::vector<std::byte>;
+using Encoded = std::vector<std::byte>;
 
 template <class Write>
-Bytes packed(Write write) {
+Encoded packed(Write write) {
   ByteSink counting(nullptr, 0);
   Packer counter(counting);
   write(counter);
-  Bytes bytes(counting.size());
+  Encoded bytes(counting.size());
   ByteSink sink(bytes.data(), bytes.size());
   Packer packer(sink);
   write(packer);
@@ -24,7 +24,7 @@ Bytes packed(Write write) {
   return bytes;
 }
 
-std::string hex(const Bytes& bytes) {
+std::string hex(const Encoded& bytes) {
   std::string text;
   for (const std::byte byte : bytes) {
     constexpr std::string_view kDigits = "0123456789abcdef";
@@ -54,7 +54,7 @@ TEST(Packer, WritesTheShortestFormThatMsgpackHas) {
 
 template <class T>
 void expect_integer_round_trip(T value) {
-  const Bytes bytes = packed([&](Packer& p) {
+  const Encoded bytes = packed([&](Packer& p) {
     if constexpr (std::is_signed_v<T>) {
       p.signed_integer(value);
     } else {
@@ -82,7 +82,7 @@ TEST(Unpacker, GivesEveryIntegerBack) {
 
 TEST(Unpacker, RefusesIntegersThatDoNotFit) {
   const auto read_as = [](auto value, std::int64_t written) {
-    const Bytes bytes = packed([&](Packer& p) { p.signed_integer(written); });
+    const Encoded bytes = packed([&](Packer& p) { p.signed_integer(written); });
     Unpacker in(bytes);
     return in.integer(value);
   };
@@ -93,13 +93,13 @@ TEST(Unpacker, RefusesIntegersThatDoNotFit) {
   EXPECT_FALSE(read_as(std::int8_t{}, -129));
   EXPECT_FALSE(read_as(std::int8_t{}, 128));
   EXPECT_FALSE(read_as(std::uint64_t{}, std::numeric_limits<std::int64_t>::min()));
-  const Bytes large = packed([](Packer& p) { p.unsigned_integer(~std::uint64_t{0}); });
+  const Encoded large = packed([](Packer& p) { p.unsigned_integer(~std::uint64_t{0}); });
   std::int64_t value = 0;
   EXPECT_FALSE(Unpacker(large).integer(value));
 }
 
 TEST(Unpacker, RefusesEveryPrefix) {
-  const Bytes bytes = packed([](Packer& p) {
+  const Encoded bytes = packed([](Packer& p) {
     p.array(3);
     p.str(std::string(300, 'x'));
     p.f64(1);

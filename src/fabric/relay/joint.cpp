@@ -12,7 +12,7 @@ namespace godwit::fabric::relay {
 namespace {
 
 // For one direction before others get their turn.
-constexpr std::size_t kTurnBytes = std::size_t{2} << 20;
+constexpr std::size_t kMovedPerTurn = std::size_t{2} << 20;
 constexpr std::size_t kSpliceBytes = std::size_t{1} << 20;
 constexpr unsigned kSpliceFlags = SPLICE_F_MOVE | SPLICE_F_NONBLOCK;
 
@@ -79,7 +79,7 @@ bool Joint::pump(std::size_t from) {
   if (!direction.pipe) direction.pipe = pipes_.take();
   if (!direction.pipe) return false;
   Pipe& pipe = *direction.pipe;
-  for (std::size_t moved = 0; moved < kTurnBytes;) {
+  for (std::size_t moved = 0; moved < kMovedPerTurn;) {
     if (pipe.filled_bytes == 0) {
       if (direction.drained) break;
       const Step step = fill(from, pipe);

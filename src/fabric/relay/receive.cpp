@@ -11,7 +11,7 @@ namespace godwit::fabric::relay {
 namespace {
 
 // Opened in one go for one link before others get their turn.
-constexpr std::size_t kTurnBytes = std::size_t{1} << 20;
+constexpr std::size_t kReadPerTurn = std::size_t{1} << 20;
 constexpr std::size_t kFirstSize = sizeof(wire::Header) + sizeof(std::uint64_t);
 
 Status nonsense(const char* what) {
@@ -47,7 +47,7 @@ bool RelayTransport::has_work(const Link& link) const {
 std::size_t RelayTransport::receive(Link& link, std::size_t budget) {
   std::size_t records = 0;
   std::size_t bytes = 0;
-  while (link.state != LinkState::ended && records < budget && bytes < kTurnBytes) {
+  while (link.state != LinkState::ended && records < budget && bytes < kReadPerTurn) {
     const auto record = link.stream->next();
     if (!record) {
       end(link, lost(link, record.error()));

@@ -11,7 +11,7 @@ namespace godwit::fabric::relay {
 namespace {
 
 // Sealed in one go for one link before others get their turn.
-constexpr std::size_t kTurnBytes = std::size_t{1} << 20;
+constexpr std::size_t kSealedPerTurn = std::size_t{1} << 20;
 // A small message waits behind no more of large ones than this, and what the system has taken.
 constexpr std::size_t kReadyBytes = SealedStream::kMaxText;
 
@@ -82,7 +82,7 @@ void RelayTransport::feed(Link& link) {
   std::size_t sealed = 0;
   while (link.state == LinkState::up || link.state == LinkState::saying_bye) {
     if (link.stream->queued_bytes() >= kReadyBytes) write(link);
-    if (link.blocked || link.bodies.empty() || sealed >= kTurnBytes) break;
+    if (link.blocked || link.bodies.empty() || sealed >= kSealedPerTurn) break;
     const std::size_t before = link.stream->queued_bytes();
     seal_next_piece(link);
     sealed += link.stream->queued_bytes() - before;

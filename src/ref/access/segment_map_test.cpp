@@ -14,10 +14,10 @@ namespace {
 
 using fabric::Access;
 
-constexpr std::size_t kMiB = std::size_t{1} << 20;
-constexpr NodeId kHome{5};
+constexpr std::size_t kSegment = std::size_t{1} << 20;
+constexpr NodeId kOwner{5};
 
-SegmentKey key_of(std::uint64_t segment, Access access = Access::read, NodeId home = kHome) {
+SegmentKey key_of(std::uint64_t segment, Access access = Access::read, NodeId home = kOwner) {
   return {home, segment, access};
 }
 
@@ -30,7 +30,7 @@ class SegmentMapTest : public testing::Test {
     return map.map(key_of(segment, access), shared.memory, shared.size);
   }
 
-  Arena arena_{{.budget_bytes = 64 * kMiB}};
+  Arena arena_{{.budget_bytes = 64 * kSegment}};
 };
 
 TEST_F(SegmentMapTest, BothSidesSeeTheSameMemory) {
@@ -91,10 +91,10 @@ TEST_F(SegmentMapTest, RangesAreCheckedWithoutOverflow) {
 }
 
 TEST_F(SegmentMapTest, TheLongestUnusedGoFirstAndNoneThatIsInUse) {
-  SegmentMap peer({.max_bytes = 4 * kMiB, .max_mappings = 3});
+  SegmentMap peer({.max_bytes = 4 * kSegment, .max_mappings = 3});
   std::vector<std::uint64_t> segments;
   for (int i = 0; i < 5; ++i) {
-    const Extent extent = put(kMiB);
+    const Extent extent = put(kSegment);
     extent.data[0] = static_cast<std::byte>(100 + i);
     segments.push_back(extent.segment);
   }
@@ -119,19 +119,19 @@ TEST_F(SegmentMapTest, TheLongestUnusedGoFirstAndNoneThatIsInUse) {
 }
 
 TEST_F(SegmentMapTest, TheLimitOnBytesHolds) {
-  SegmentMap peer({.max_bytes = 3 * kMiB, .max_mappings = 100});
+  SegmentMap peer({.max_bytes = 3 * kSegment, .max_mappings = 100});
   for (int i = 0; i < 5; ++i) {
-    ASSERT_TRUE(map(peer, put(kMiB).segment, Access::read));
-    EXPECT_LE(peer.use().bytes, 3 * kMiB);
+    ASSERT_TRUE(map(peer, put(kSegment).segment, Access::read));
+    EXPECT_LE(peer.use().bytes, 3 * kSegment);
   }
-  EXPECT_EQ(map(peer, put(4 * kMiB).segment, Access::read).error().code,
+  EXPECT_EQ(map(peer, put(4 * kSegment).segment, Access::read).error().code,
             ErrorCode::resource_exhausted);
 }
 
 TEST_F(SegmentMapTest, WhatIsForgottenLivesUntilItsLastUserIsDone) {
   SegmentMap peer({});
-  const Extent extent = put(kMiB);
-  const Extent other = put(2 * kMiB);
+  const Extent extent = put(kSegment);
+  const Extent other = put(2 * kSegment);
   const auto mapped = *map(peer, extent.segment, Access::read);
   ASSERT_TRUE(map(peer, other.segment, Access::read));
   peer.forget(key_of(extent.segment));
@@ -140,16 +140,16 @@ TEST_F(SegmentMapTest, WhatIsForgottenLivesUntilItsLastUserIsDone) {
   EXPECT_EQ(mapped->data()[5], std::byte{3});
   peer.forget_home(NodeId{6});
   EXPECT_EQ(peer.use().mappings, 1);
-  peer.forget_home(kHome);
+  peer.forget_home(kOwner);
   EXPECT_EQ(peer.use().mappings, 0);
   EXPECT_EQ(peer.use().bytes, 0);
 }
 
 TEST_F(SegmentMapTest, ThreadsMapAndForgetAtRandom) {
-  SegmentMap peer({.max_bytes = 8 * kMiB, .max_mappings = 4});
+  SegmentMap peer({.max_bytes = 8 * kSegment, .max_mappings = 4});
   std::vector<Extent> extents;
   for (int i = 0; i < 6; ++i) {
-    extents.push_back(put(kMiB));
+    extents.push_back(put(kSegment));
     extents.back().data[0] = static_cast<std::byte>(i + 1);
   }
   const auto use = [&](std::uint64_t seed) {
@@ -170,7 +170,7 @@ TEST_F(SegmentMapTest, ThreadsMapAndForgetAtRandom) {
   for (std::uint64_t seed = 1; seed <= 3; ++seed) threads.emplace_back(use, seed);
   for (std::thread& thread : threads) thread.join();
   EXPECT_LE(peer.use().mappings, 4);
-  peer.forget_home(kHome);
+  peer.forget_home(kOwner);
   EXPECT_EQ(peer.use().bytes, 0);
 }
 

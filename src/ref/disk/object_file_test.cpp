@@ -10,7 +10,7 @@
 namespace godwit::ref {
 namespace {
 
-ObjectHead sample() {
+ObjectHead sample_head() {
   ObjectHead head;
   Handle& handle = head.record.handle;
   handle.rights = Rights::all;
@@ -46,7 +46,7 @@ void expect_refused(Bytes bytes, std::string_view why) {
 }
 
 TEST(ObjectHead, ComesBackAsItWas) {
-  const ObjectHead head = sample();
+  const ObjectHead head = sample_head();
   const auto bytes = head.encode();
   const auto parsed = ObjectHead::parse(bytes);
   ASSERT_TRUE(parsed) << parsed.error().message;
@@ -55,7 +55,7 @@ TEST(ObjectHead, ComesBackAsItWas) {
 }
 
 TEST(ObjectHead, LiesInTheFileAsItsHeaderSays) {
-  const auto bytes = sample().encode();
+  const auto bytes = sample_head().encode();
   const auto at = [&](std::size_t offset) { return std::to_integer<int>(bytes[offset]); };
   EXPECT_EQ(std::memcmp(bytes.data(), "GDWOBJ1", 8), 0);
   EXPECT_EQ(at(8), 1);
@@ -68,7 +68,7 @@ TEST(ObjectHead, LiesInTheFileAsItsHeaderSays) {
 }
 
 TEST(ObjectHead, AnyBitThatFlipsIsNoticed) {
-  auto bytes = sample().encode();
+  auto bytes = sample_head().encode();
   for (std::size_t bit = 0; bit < bytes.size() * 8; ++bit) {
     const auto flip = static_cast<std::byte>(1U << (bit % 8));
     bytes[bit / 8] ^= flip;
@@ -78,7 +78,7 @@ TEST(ObjectHead, AnyBitThatFlipsIsNoticed) {
 }
 
 TEST(ObjectHead, WhatItCannotMeanIsRefusedWithTheReason) {
-  const auto good = sample().encode();
+  const auto good = sample_head().encode();
   expect_refused(Bytes(good).first(127), "cut short");
   expect_refused({}, "cut short");
   const auto changed = [&](std::size_t offset, unsigned value) {
@@ -103,7 +103,7 @@ TEST(ObjectHead, WhatItCannotMeanIsRefusedWithTheReason) {
 }
 
 TEST(ObjectFileName, OnlyWhatItWritesIsOne) {
-  const ObjectFileName name = ObjectFileName::of(sample().record.handle);
+  const ObjectFileName name = ObjectFileName::of(sample_head().record.handle);
   const std::string text = "a0a1a2a3a4a5a6a7a8a9aaabacadaeaf.12.gdo";
   EXPECT_EQ(name.text(), text);
   ASSERT_TRUE(ObjectFileName::parse(text));

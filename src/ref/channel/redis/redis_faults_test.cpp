@@ -22,7 +22,7 @@ Status put(Channel& channel, std::string_view key, const std::string& text) {
   return channel.put(key, {&part, 1});
 }
 
-Result<std::string> get(Channel& channel, std::string_view key) {
+Result<std::string> text_at(Channel& channel, std::string_view key) {
   const auto size = channel.size(key);
   if (!size) return tl::unexpected(size.error());
   std::string text(*size, '\0');
@@ -56,7 +56,7 @@ TEST(RedisFaults, AKilledServerIsUnreachableAndServesAgainWhenItIsBack) {
   EXPECT_EQ(channel->ping().error().code, ErrorCode::unreachable);
   server.start();
   EXPECT_TRUE(put(*channel, "k", "z"));
-  EXPECT_EQ(get(*channel, "k").value(), "z");
+  EXPECT_EQ(text_at(*channel, "k").value(), "z");
 }
 
 TEST(RedisFaults, AServerThatIsKilledInTheMiddleOfPutsEndsThemAll) {
@@ -98,7 +98,7 @@ TEST(RedisFaults, AServerThatSaysNothingIsGivenUpOnAfterTheTimeOut) {
   EXPECT_EQ(lost.error().code, ErrorCode::unreachable);
   EXPECT_THAT(lost.error().message, HasSubstr("200 ms"));
   EXPECT_LT(took, std::chrono::seconds(3));
-  EXPECT_TRUE(becomes([&] { return get(*channel, "k").has_value(); }));
+  EXPECT_TRUE(becomes([&] { return text_at(*channel, "k").has_value(); }));
 }
 
 TEST(RedisFaults, AWrongOrMissingPasswordIsUnauthorisedAndNotPrinted) {
@@ -211,7 +211,7 @@ TEST(RedisCluster, AKeyThatMovedIsFound) {
   const Status done = put(*channel, "foo", "there");
   ASSERT_TRUE(done) << done.error().message;
   EXPECT_EQ(cluster.server(after).ask({"EXISTS", "foo"}), "1");
-  EXPECT_EQ(get(*channel, "foo").value(), "there");
+  EXPECT_EQ(text_at(*channel, "foo").value(), "there");
 }
 
 TEST(RedisCluster, AKeyThatIsMovingIsFoundWhereItIs) {
@@ -228,7 +228,7 @@ TEST(RedisCluster, AKeyThatIsMovingIsFoundWhereItIs) {
   EXPECT_EQ(cluster.server(from).ask({"CLUSTER", "SETSLOT", number, "MIGRATING", target}), "OK");
   const Status done = put(*channel, "foo", "moving");
   ASSERT_TRUE(done) << done.error().message;
-  EXPECT_EQ(get(*channel, "foo").value(), "moving");
+  EXPECT_EQ(text_at(*channel, "foo").value(), "moving");
 }
 
 TEST(RedisCluster, TheOthersServeOnWhenOneIsKilled) {
@@ -241,9 +241,9 @@ TEST(RedisCluster, TheOthersServeOnWhenOneIsKilled) {
   }
   for (const std::string& key : keys) ASSERT_TRUE(put(*channel, key, "x"));
   cluster.server(2).kill();
-  EXPECT_EQ(get(*channel, keys[2]).error().code, ErrorCode::unreachable);
-  EXPECT_EQ(get(*channel, keys[0]).value(), "x");
-  EXPECT_EQ(get(*channel, keys[1]).value(), "x");
+  EXPECT_EQ(text_at(*channel, keys[2]).error().code, ErrorCode::unreachable);
+  EXPECT_EQ(text_at(*channel, keys[0]).value(), "x");
+  EXPECT_EQ(text_at(*channel, keys[1]).value(), "x");
 }
 
 }  // namespace

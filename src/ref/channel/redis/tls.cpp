@@ -49,7 +49,7 @@ BIO_METHOD* socket_method() {
   return method;
 }
 
-std::string last_error() {
+std::string tls_error() {
   const unsigned long code = ERR_get_error();
   ERR_clear_error();
   const char* const reason = code != 0 ? ERR_reason_error_string(code) : nullptr;
@@ -81,7 +81,7 @@ Result<TlsSession::Step> step_of(SSL* session, int result, ErrorCode code) {
                 "its certificate is not accepted: {}; check ca= and name=",
                 X509_verify_cert_error_string(verdict));
   }
-  return fail(code, "TLS ended: {}", last_error());
+  return fail(code, "TLS ended: {}", tls_error());
 }
 
 }  // namespace
@@ -98,16 +98,16 @@ Result<std::shared_ptr<const TlsContext>> TlsContext::create(const Options& opti
                           : SSL_CTX_load_verify_locations(made, options.ca_file.c_str(), nullptr);
   if (trusted != 1) {
     return fail(ErrorCode::bad_format, "ca={}: no certificates can be read from it: {}",
-                options.ca_file, last_error());
+                options.ca_file, tls_error());
   }
   if (options.cert_file.empty()) return std::shared_ptr<const TlsContext>(std::move(context));
   if (SSL_CTX_use_certificate_chain_file(made, options.cert_file.c_str()) != 1) {
     return fail(ErrorCode::bad_format, "cert={}: no certificate can be read from it: {}",
-                options.cert_file, last_error());
+                options.cert_file, tls_error());
   }
   if (SSL_CTX_use_PrivateKey_file(made, options.key_file.c_str(), SSL_FILETYPE_PEM) != 1) {
     return fail(ErrorCode::bad_format, "key={}: it is no private key of {}: {}", options.key_file,
-                options.cert_file, last_error());
+                options.cert_file, tls_error());
   }
   return std::shared_ptr<const TlsContext>(std::move(context));
 }
