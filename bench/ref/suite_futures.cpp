@@ -1,6 +1,7 @@
 #include <chrono>
 #include <thread>
 
+#include "calls.hpp"
 #include "ref/contenders.hpp"
 #include "ref/suites.hpp"
 #include "ref/timing.hpp"
@@ -45,6 +46,36 @@ Result<Sample> by_promise(Setup& setup) {
   });
 }
 
+// The producer is a function at the home: nobody stands between it and the consumer. Who calls it
+// sleeps, and leaves the consumer its core.
+Result<Sample> by_function(Setup& setup) {
+  GODWIT_TRY(const Bundle code, open_bundle("bench_ref.gdw"));
+  GODWIT_TRY(const auto keep, code.function<std::int32_t(Ref<std::uint64_t>)>("keep_now"));
+  // An inline function has no time to make memory ready: the node's first object sees to that.
+  run_on_core(setup.scope().node_core);  // the threads of this client
+  GODWIT_TRY(const Fleet fleet, Fleet::join(setup.address(), {.name = "asleep", .spin_us = 0}));
+  run_on_core(setup.scope().client_core);
+  const NodeHandle node = fleet.node(0);
+  GODWIT_TRY(const auto first, node.put(std::uint64_t{0}));
+  GODWIT_CHECK(first.evict());
+  return time_parts(enough_of(setup.scope()), [&]() -> Result<std::uint64_t> {
+    GODWIT_TRY(auto promise, Promise<std::uint64_t>::make(node));
+    const Ref<std::uint64_t> ref = promise.hand_over();
+    Order order = setup.order(Do::await_object);
+    order.handle = ref.handle();
+    std::optional<Future<std::int32_t>> kept;
+    GODWIT_TRY(const std::uint64_t time_ns, told(setup, order, [&](std::uint64_t) -> Status {
+                 kept.emplace(keep.on(node)(ref));
+                 return {};
+               }));
+    const auto error = kept->get();
+    if (!error) return fail(error.error().reason, "{}", error.error().message);
+    if (*error != 0) return fail(static_cast<ErrorCode>(*error), "the promise was not kept");
+    GODWIT_CHECK(ref.evict());
+    return Result<std::uint64_t>(time_ns);
+  });
+}
+
 Result<Sample> by_pipe(Setup& setup) {
   return time_parts(enough_of(setup.scope()), [&] {
     return told(setup, setup.order(Do::await_pipe),
@@ -76,26 +107,35 @@ Status measure(const Scope& scope, LocalTransport transport, std::int64_t spin_u
   const std::string floor = (spins && shm ? "flag in shared memory, " : "pipe, ") + way;
   Contenders all;
   all.add_floor(floor, 0, [&] { return spins && shm ? by_flag(*setup) : by_pipe(*setup); });
-  const Goal goal{Goal::Kind::p50_below_us, spins ? 3.0 : 100.0};
+  const std::optional<Goal> goal =
+      shm ? std::optional(Goal{Goal::Kind::p50_below_us, spins ? 3.0 : 100.0}) : std::nullopt;
   all.add(
-      "godwit future, " + way, 0, [&] { return by_promise(*setup); },
-      Contenders::Beside{floor, By::p50, shm ? std::optional(goal) : std::nullopt});
+      "godwit future, set by a function at its home, " + way, 0,
+      [&] { return by_function(*setup); }, Contenders::Beside{floor, By::p50, goal});
+  // Three that spin on two cores wait for each other's turns, whoever they are.
+  all.add(
+      "godwit future, set by a third process, " + way, 0, [&] { return by_promise(*setup); },
+      Contenders::Beside{floor, By::p50, spins ? std::nullopt : goal});
   return all.run(scope.quick ? 1 : 3, table);
 }
 
 }  // namespace
 
 Result<Table> run_ref_futures(const Scope& scope) {
-  Table table{.suite = "futures",
-              .title = "From Promise::set in one process until Ref::wait returns in another"};
+  Table table{
+      .suite = "futures",
+      .title = "From when a promise is kept in one process until Ref::wait returns in another"};
   for (const LocalTransport transport : {LocalTransport::shm, LocalTransport::tcp}) {
     for (const std::int64_t spin_us : {std::int64_t{0}, kPollingSpinUs}) {
       GODWIT_CHECK(measure(scope, transport, spin_us, table));
     }
   }
   table.notes.emplace_back(
-      "Three processes: the node has a core, producer and consumer share the other, and the one "
-      "that spins gives it away between looks.");
+      "The node has a core, the consumer the other. A third process shares the consumer's core, "
+      "and "
+      "each of those that spin gives it away between looks: then the goal is not one that two "
+      "cores "
+      "can meet.");
   return table;
 }
 

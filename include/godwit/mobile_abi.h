@@ -170,6 +170,24 @@ typedef struct godwit_put_v1 {
   size_t part_count;
 } godwit_put_v1;
 
+/* How a version of an object that others may be waiting for comes to be, or does not. */
+enum {
+  GODWIT_FULFIL = 0,       /* the promised object: the parts one after another */
+  GODWIT_UPDATE = 1,       /* the next version after the one that the handle names: likewise */
+  GODWIT_BREAK_PROMISE = 2 /* there will be none: `error` and `why` say so to those who wait */
+};
+typedef struct godwit_settle_v1 {
+  uint32_t size; /* sizeof this struct */
+  uint32_t how;  /* GODWIT_FULFIL, ... */
+  const char* type;
+  size_t type_size; /* docs/types.md; checked, unless the promise is broken */
+  const godwit_bytes* parts;
+  size_t part_count;
+  int32_t error; /* a godwit::ErrorCode */
+  const char* why;
+  size_t why_size;
+} godwit_settle_v1;
+
 /* Verbs return 0 on success and a godwit::ErrorCode otherwise, unless they say otherwise; after a
  * failure last_error() explains it. A verb marked [blocks] fails with would_block in a function
  * exported as inline. All may be called from any thread of the call, until the entry returns. */
@@ -258,6 +276,12 @@ typedef struct godwit_here_v1 {
    * exported as inline, if there is no memory at hand. */
   int32_t (*put_object)(const struct godwit_here_v1* here, const godwit_put_v1* request,
                         void* handle);
+  /* Does that to the object of `handle`, and writes the handle of what became of it to `settled`
+   * unless that is null. An object of another node [blocks]. Errors: already_exists (the promise
+   * was kept or broken before), stale (somebody else has published a version), type_mismatch,
+   * not_found, permission, borrowed, node_lost, resource_exhausted, would_block. */
+  int32_t (*settle_object)(const struct godwit_here_v1* here, const void* handle,
+                           const godwit_settle_v1* request, void* settled);
 } godwit_here_v1;
 
 /* `args` is the argument blob (docs/types.md). Of a call whose arguments are objects in part,

@@ -300,7 +300,8 @@ void CallContext::prepare(Engine& owner, const code::Bundle& code, Time until, D
              &verbs::own_code,
              &verbs::answer_about_objects,
              &verbs::resolve_object,
-             &verbs::put_object};
+             &verbs::put_object,
+             &verbs::settle_object};
     engine = &owner;
   }
   table.hops_left = limits.hops_left;

@@ -15,8 +15,9 @@ std::int32_t no_objects() {
   return failed(ErrorCode::unsupported, "this node is the home of no objects");
 }
 
-// An object that is not at hand. Its home is another node, or it lies on a disk.
-Result<Objects::Found> find_slowly(CallContext& context, Objects& objects, const Handle& handle) {
+// Does what waits for another process, or a disk.
+template <class Do>
+auto slowly(CallContext& context, const Handle& handle, Do&& act) -> decltype(act()) {
   if (!context.may_block) {
     return fail(ErrorCode::would_block,
                 "object {} is not in this node's memory, and an inline function may not wait for "
@@ -27,10 +28,29 @@ Result<Objects::Found> find_slowly(CallContext& context, Objects& objects, const
   if (!engine.executor()->begin_blocking()) {
     return fail(ErrorCode::overload, "too many functions wait on this node already");
   }
-  const Time now = engine.scheduler().now();
-  auto found = objects.find(handle, context.deadline_from(now) - now);
+  auto result = act();
   engine.executor()->end_blocking();
-  return found;
+  return result;
+}
+
+Result<Objects::Found> find_slowly(CallContext& context, Objects& objects, const Handle& handle) {
+  const Time now = context.engine->scheduler().now();
+  return slowly(context, handle,
+                [&] { return objects.find(handle, context.deadline_from(now) - now); });
+}
+
+std::vector<Bytes> parts_of(const godwit_bytes* parts, std::size_t count) {
+  std::vector<Bytes> all(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    all[i] = {static_cast<const std::byte*>(parts[i].data), parts[i].size};
+  }
+  return all;
+}
+
+Status check_type(const Handle& handle, std::string_view type) {
+  if (handle.type == code::type_hash(type)) return {};
+  return fail(ErrorCode::type_mismatch, "object {} is not of the type {}",
+              handle.object.short_hex(), type);
 }
 
 }  // namespace
@@ -63,10 +83,9 @@ std::int32_t resolve_object(const godwit_here_v1* here, const void* handle, cons
   if (objects == nullptr) return no_objects();
   Handle wanted;
   std::memcpy(&wanted, handle, sizeof wanted);
-  if (type != nullptr && wanted.type != code::type_hash({type, type_size})) {
-    return failed(ErrorCode::type_mismatch,
-                  fmt::format("object {} is not of the type {}", wanted.object.short_hex(),
-                              std::string_view(type, type_size)));
+  if (type != nullptr) {
+    if (const Status fits = check_type(wanted, {type, type_size}); !fits)
+      return failed(fits.error());
   }
   auto at_once = objects->find_at_once(wanted);
   if (!at_once) return failed(at_once.error());
@@ -92,10 +111,7 @@ std::int32_t put_object(const godwit_here_v1* here, const godwit_put_v1* request
                   fmt::format("a request to put an object is {} bytes, not {}", sizeof *request,
                               request->size));
   }
-  std::vector<Bytes> parts(request->part_count);
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    parts[i] = {static_cast<const std::byte*>(request->parts[i].data), request->parts[i].size};
-  }
+  const std::vector<Bytes> parts = parts_of(request->parts, request->part_count);
   const auto made = objects->put({.type = code::type_hash({request->type, request->type_size}),
                                   .lifetime = request->lifetime,
                                   .readers = request->readers,
@@ -104,6 +120,40 @@ std::int32_t put_object(const godwit_here_v1* here, const godwit_put_v1* request
                                   .may_wait = context.may_block});
   if (!made) return failed(made.error());
   std::memcpy(handle, &*made, sizeof *made);
+  return 0;
+}
+
+std::int32_t settle_object(const godwit_here_v1* here, const void* handle,
+                           const godwit_settle_v1* request, void* settled) {
+  CallContext& context = context_of(here);
+  Objects* objects = context.engine->objects();
+  if (objects == nullptr) return no_objects();
+  if (request->size < sizeof *request || request->how > GODWIT_BREAK_PROMISE) {
+    return failed(ErrorCode::invalid_argument,
+                  fmt::format("a request to settle an object is {} bytes, not {}, of kind 0 to 2, "
+                              "not {}",
+                              sizeof *request, request->size, request->how));
+  }
+  Objects::Settling what;
+  what.how = request->how;
+  what.may_wait = context.may_block;
+  if (!context.may_block) what.ready = &context.engine->ready_waiters();
+  std::memcpy(&what.handle, handle, sizeof what.handle);
+  std::vector<Bytes> parts;
+  if (request->how == GODWIT_BREAK_PROMISE) {
+    what.broken = {static_cast<ErrorCode>(request->error & 0xFFFF),
+                   std::string(request->why, request->why_size)};
+  } else {
+    const Status fits = check_type(what.handle, {request->type, request->type_size});
+    if (!fits) return failed(fits.error());
+    parts = parts_of(request->parts, request->part_count);
+    what.parts = parts;
+  }
+  const auto done = objects->is_home_of(what.handle)
+                        ? objects->settle(what)
+                        : slowly(context, what.handle, [&] { return objects->settle(what); });
+  if (!done) return failed(done.error());
+  if (settled != nullptr) std::memcpy(settled, &*done, sizeof *done);
   return 0;
 }
 

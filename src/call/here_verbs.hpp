@@ -36,6 +36,8 @@ std::int32_t answer_about_objects(const godwit_here_v1* here, const void* reques
 std::int32_t resolve_object(const godwit_here_v1* here, const void* handle, const char* type,
                             std::size_t type_size, godwit_bytes* bytes);
 std::int32_t put_object(const godwit_here_v1* here, const godwit_put_v1* request, void* handle);
+std::int32_t settle_object(const godwit_here_v1* here, const void* handle,
+                           const godwit_settle_v1* request, void* settled);
 
 // here_regions.cpp
 std::int32_t find_region(const godwit_here_v1* here, const char* name, std::size_t size,

@@ -51,6 +51,10 @@ class OneObject final : public Objects {
   Result<Handle> put(const ObjectToPut&) override {
     return fail(ErrorCode::unsupported, "one object is enough");
   }
+  bool is_home_of(const Handle&) const override { return true; }
+  Result<Handle> settle(const Settling&) override {
+    return fail(ErrorCode::unsupported, "it is there already");
+  }
 
   alignas(16) std::array<std::uint64_t, 4> words{1, 2, 3, 4};
   std::shared_ptr<int> kept = std::make_shared<int>(0);

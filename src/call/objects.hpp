@@ -42,6 +42,15 @@ class Objects {
     std::span<const Bytes> parts{};  // one after another
     bool may_wait = false;
   };
+  // A version that others may wait for.
+  struct Settling {
+    Handle handle;
+    std::uint32_t how = 0;           // GODWIT_FULFIL, ...
+    std::span<const Bytes> parts{};  // one after another
+    Error broken{};                  // of a promise that is broken
+    bool may_wait = false;
+    std::vector<std::uint64_t>* ready = nullptr;  // as an Asker's
+  };
 
   virtual ~Objects() = default;
   // Answers a wire::ObjectRequest about objects that this process is the home of: the reply becomes
@@ -75,6 +84,11 @@ class Objects {
                                                 std::uint64_t waiter) = 0;
   // A new object of this process's own. Errors: resource_exhausted, would_block.
   [[nodiscard]] virtual Result<Handle> put(const ObjectToPut& object) = 0;
+  // Whether settle() does not wait for another process.
+  [[nodiscard]] virtual bool is_home_of(const Handle& handle) const = 0;
+  // Of any home. Errors: those of Promise and of Ref::update() (godwit/promise.hpp,
+  // godwit/ref.hpp).
+  [[nodiscard]] virtual Result<Handle> settle(const Settling& what) = 0;
 };
 
 }  // namespace godwit::call

@@ -38,6 +38,8 @@ class Oracle final : public Objects {
   void find_all(std::span<Search>, Duration) override { ADD_FAILURE(); }
   Result<bool> is_settled(const Handle&, Duration, std::uint64_t) override { return nothing(); }
   Result<Handle> put(const ObjectToPut&) override { return nothing(); }
+  bool is_home_of(const Handle&) const override { return true; }
+  Result<Handle> settle(const Settling&) override { return nothing(); }
   void wake_all() {
     for (const std::uint64_t waiter : std::exchange(waiting, {})) engine_.run_again(waiter);
   }

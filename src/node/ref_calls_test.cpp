@@ -4,47 +4,14 @@
 #include <sys/types.h>
 
 #include <cstdint>
-#include <numeric>
 #include <string>
 #include <type_traits>
 #include <vector>
 
-#include "node/object_for_test.hpp"
+#include "node/ref_calls_for_test.hpp"
 
 namespace godwit::node {
 namespace {
-
-using std::chrono::seconds;
-using Numbers = Ref<std::uint64_t[]>;
-using Span = std::span<const std::uint64_t>;
-
-std::uint64_t total(const std::vector<std::uint64_t>& values) {
-  return std::accumulate(values.begin(), values.end(), std::uint64_t{0});
-}
-
-template <class R>
-void expect_failure(const Outcome<R>& outcome, ErrorCode code, std::string_view part = {}) {
-  ASSERT_FALSE(outcome);
-  EXPECT_EQ(to_string(outcome.error().reason), to_string(code)) << to_string(outcome.error());
-  EXPECT_NE(outcome.error().message.find(part), std::string::npos) << to_string(outcome.error());
-}
-
-class RefCalls : public ObjectFleet {
- protected:
-  template <class Signature>
-  [[nodiscard]] Function<Signature> function(const char* name) const {
-    return good(code_.function<Signature>(name));
-  }
-
-  // Who waits for objects of that node; 0 when it has been asked too often for the moment.
-  [[nodiscard]] std::uint64_t waiting_for_objects(const NodeHandle& node) const {
-    const auto text = fleet_.status(node);
-    const auto status = trace::JsonValue::parse(text ? *text : "{}");
-    return status ? (*status)["objects"]["waiters"].count() : 0;
-  }
-
-  Bundle code_ = kernels();
-};
 
 TEST_P(RefCalls, ASpanParameterTakesARefAnywhere) {
   const auto sum = function<std::uint64_t(Span)>("sum");

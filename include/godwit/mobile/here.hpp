@@ -260,6 +260,27 @@ class Here {
                                      HandleOf<detail::StoredBy<V>>& handle) const noexcept {
     return detail::put_bytes(table_, value, terms, handle);
   }
+  // Keeps the promise of an object (Promise<T> in the program that made it), and all who wait for
+  // it have it. Of another home this [blocks]. Returns 0 or a godwit::ErrorCode: already_exists
+  // (the promise was kept, broken or cancelled before), and as try_resolve().
+  template <class V>
+  [[nodiscard]] std::int32_t try_fulfil(const HandleOf<detail::StoredBy<V>>& promised,
+                                        const V& value) const noexcept {
+    return detail::settle_with(table_, GODWIT_FULFIL, value, promised, nullptr);
+  }
+  // Breaks it: those who wait get this error.
+  template <class T>
+  [[nodiscard]] std::int32_t try_break_promise(const HandleOf<T>& promised, std::int32_t error,
+                                               std::string_view why) const noexcept {
+    return detail::break_promise(table_, &promised, error, why);
+  }
+  // Publishes the version after the one that `handle` names; `next` names it. Returns as
+  // try_fulfil(), and: stale (somebody else has published one), borrowed.
+  template <class V>
+  [[nodiscard]] std::int32_t try_update(const HandleOf<detail::StoredBy<V>>& handle, const V& value,
+                                        HandleOf<detail::StoredBy<V>>& next) const noexcept {
+    return detail::settle_with(table_, GODWIT_UPDATE, value, handle, &next);
+  }
 #ifdef __cpp_exceptions
   // The same; throw CallFailed.
   template <class T>
@@ -280,6 +301,21 @@ class Here {
     HandleOf<detail::StoredBy<V>> handle;
     check_object(try_put(value, terms, handle));
     return handle;
+  }
+  template <class V>
+  void fulfil(const HandleOf<detail::StoredBy<V>>& promised, const V& value) const {
+    check_object(try_fulfil(promised, value));
+  }
+  template <class T>
+  void break_promise(const HandleOf<T>& promised, std::int32_t error, std::string_view why) const {
+    check_object(try_break_promise(promised, error, why));
+  }
+  template <class V>
+  [[nodiscard]] HandleOf<detail::StoredBy<V>> update(const HandleOf<detail::StoredBy<V>>& handle,
+                                                     const V& value) const {
+    HandleOf<detail::StoredBy<V>> next;
+    check_object(try_update(handle, value, next));
+    return next;
   }
 #endif
 

@@ -199,5 +199,37 @@ std::int32_t put_bytes(const godwit_here_v1* here, const V& value, const ObjectT
   return here->put_object(here, &request, &handle);
 }
 
+inline bool settles_objects(const godwit_here_v1* here) noexcept {
+  return here->size >= offsetof(godwit_here_v1, settle_object) + sizeof here->settle_object;
+}
+
+template <class V>
+std::int32_t settle_with(const godwit_here_v1* here, std::uint32_t how, const V& value,
+                         const HandleOf<StoredBy<V>>& handle,
+                         HandleOf<StoredBy<V>>* settled) noexcept {
+  if (!settles_objects(here)) return kUnsupported;
+  constexpr std::string_view kType = object_type_name<StoredBy<V>>;
+  const std::span<const std::byte> bytes = PutAs<V>::bytes(value);
+  const godwit_bytes part{bytes.data(), bytes.size()};
+  const godwit_settle_v1 request{
+      sizeof(godwit_settle_v1), how, kType.data(), kType.size(), &part, 1, 0, nullptr, 0};
+  return here->settle_object(here, &handle, &request, settled);
+}
+
+inline std::int32_t break_promise(const godwit_here_v1* here, const void* handle,
+                                  std::int32_t error, std::string_view why) noexcept {
+  if (!settles_objects(here)) return kUnsupported;
+  const godwit_settle_v1 request{sizeof(godwit_settle_v1),
+                                 GODWIT_BREAK_PROMISE,
+                                 nullptr,
+                                 0,
+                                 nullptr,
+                                 0,
+                                 error,
+                                 why.data(),
+                                 why.size()};
+  return here->settle_object(here, handle, &request, nullptr);
+}
+
 }  // namespace detail
 }  // namespace godwit

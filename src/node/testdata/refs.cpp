@@ -6,6 +6,7 @@
 #include <numeric>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace refs {
 
@@ -102,5 +103,36 @@ godwit::Next<std::uint64_t> sum_at_home(godwit::Here& here, Numbers values) {
   return total(here.resolve(values));
 }
 GODWIT_EXPORT(sum_at_home);
+
+// Each returns 0, or the error that the node said.
+std::uint64_t keep(godwit::Here& here, Numbers promised, std::span<const std::uint64_t> values) {
+  return static_cast<std::uint64_t>(here.try_fulfil(promised, values));
+}
+GODWIT_EXPORT(keep);
+
+std::uint64_t keep_inline(godwit::Here& here, Numbers promised,
+                          std::span<const std::uint64_t> values) {
+  return static_cast<std::uint64_t>(here.try_fulfil(promised, values));
+}
+GODWIT_EXPORT(keep_inline, inline_);
+
+std::uint64_t keep_double(godwit::Here& here, godwit::HandleOf<double> promised, double value) {
+  return static_cast<std::uint64_t>(here.try_fulfil(promised, value));
+}
+GODWIT_EXPORT(keep_double);
+
+std::uint64_t give_up(godwit::Here& here, Numbers promised, std::string_view why) {
+  constexpr std::int32_t kIo = 103;
+  return static_cast<std::uint64_t>(here.try_break_promise(promised, kIo, why));
+}
+GODWIT_EXPORT(give_up);
+
+Numbers add_to_all(godwit::Here& here, Numbers values, std::uint64_t more) {
+  const std::span<const std::uint64_t> all = here.resolve(values);
+  std::vector<std::uint64_t> next(all.begin(), all.end());
+  for (std::uint64_t& value : next) value += more;
+  return here.update(values, next);
+}
+GODWIT_EXPORT(add_to_all);
 
 }  // namespace refs

@@ -90,6 +90,7 @@ class ObjectAccess {
   // Writes the bytes of the next version, or of a promise, at its home.
   [[nodiscard]] Result<Handle> update(const Handle& handle, std::span<const Bytes> parts);
   [[nodiscard]] Result<Handle> fulfil(const Handle& handle, std::span<const Bytes> parts);
+  [[nodiscard]] Status break_promise(const Handle& handle, ErrorCode code, std::string_view why);
 
   // `at_most` of zero: the caller's default.
   [[nodiscard]] Result<std::shared_ptr<const View>> resolve(const Handle& handle,

@@ -306,10 +306,7 @@ Result<Handle> ObjectDoor::fulfil(const Handle& handle, ObjectParts parts) const
 }
 
 Status ObjectDoor::break_promise(const Handle& handle, ErrorCode code, std::string_view why) const {
-  ObjectItem item{.handle = handle, .a = static_cast<std::uint64_t>(code)};
-  item.b = why.size();
-  const Bytes tail = bytes_of(why);
-  return done(access_->tell(ObjectOp::break_promise, item, {&tail, 1}));
+  return access_->break_promise(handle, code, why);
 }
 
 Status ObjectDoor::take_over(const Handle& handle) const {

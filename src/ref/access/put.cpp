@@ -201,6 +201,14 @@ Result<Handle> ObjectAccess::fulfil(const Handle& handle, std::span<const Bytes>
   return settle(ObjectOp::fulfil, handle, parts);
 }
 
+Status ObjectAccess::break_promise(const Handle& handle, ErrorCode code, std::string_view why) {
+  ObjectItem item{.handle = handle, .a = static_cast<std::uint64_t>(code)};
+  item.b = why.size();
+  const Bytes tail = bytes_of(why);
+  auto told = tell(ObjectOp::break_promise, item, {&tail, 1});
+  return told ? Status{} : Status(tl::unexpected(std::move(told).error()));
+}
+
 // Few bytes come along in the message: whoever waits for them waits for one round trip, not two.
 Result<Handle> ObjectAccess::settle(ObjectOp op, const Handle& handle,
                                     std::span<const Bytes> parts) {

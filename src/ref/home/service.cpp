@@ -85,12 +85,16 @@ void ObjectService::ready(std::uint64_t waiter) const {
   }
 }
 
+// A thread that waits for other homes may be answering meanwhile.
+ObjectService::TellsReady::TellsReady(std::vector<std::uint64_t>* ready) noexcept
+    : outer_(std::exchange(ready_here, ready)) {}
+ObjectService::TellsReady::~TellsReady() {
+  ready_here = outer_;
+}
+
 Result<bool> ObjectService::answer(const Asker& asker, Bytes bytes, call::ReplyBuffer& reply) {
-  // A thread that waits for other homes may be answering meanwhile.
-  std::vector<std::uint64_t>* const outer = std::exchange(ready_here, asker.ready);
-  auto answered = answer_now(asker, bytes, reply);
-  ready_here = outer;
-  return answered;
+  const TellsReady tells(asker.ready);
+  return answer_now(asker, bytes, reply);
 }
 
 Result<bool> ObjectService::answer_now(const Asker& asker, Bytes bytes, call::ReplyBuffer& reply) {
@@ -260,21 +264,12 @@ Status ObjectService::do_put(const Request& request, const ObjectItem& item, Byt
 // What was written under a ticket, or came with the message, becomes a version.
 Status ObjectService::do_settle(const Request& request, const ObjectItem& item, Bytes data,
                                 Answers& answers) {
-  std::uint64_t ticket = item.a;
-  if (item.a == 0) {
-    GODWIT_TRY(const Reservation room, store_.reserve(request.holder, data.size(), request.wait));
-    ticket = room.ticket;
-  }
-  Result<Handle> made = [&]() -> Result<Handle> {
-    if (item.a == 0) GODWIT_CHECK(store_.write(request.holder, ticket, 0, data));
-    return request.head.op == ObjectOp::update
-               ? store_.update(request.holder, item.handle, ticket, request.wait)
-               : store_.fulfil(request.holder, item.handle, ticket, request.wait);
-  }();
-  if (!made) {
-    if (item.a == 0) store_.abandon(request.holder, ticket);
-    return tl::unexpected(std::move(made).error());
-  }
+  const bool updates = request.head.op == ObjectOp::update;
+  auto made = item.a == 0 ? settle_own(request.holder, updates ? Settle::update : Settle::fulfil,
+                                       item.handle, {&data, 1}, request.wait)
+              : updates   ? store_.update(request.holder, item.handle, item.a, request.wait)
+                          : store_.fulfil(request.holder, item.handle, item.a, request.wait);
+  if (!made) return tl::unexpected(std::move(made).error());
   answers.append(*made);
   return {};
 }

@@ -79,6 +79,8 @@ class ObjectService final : public call::Objects {
   void find_all(std::span<Search> searches, Duration at_most) override;
   Result<bool> is_settled(const Handle& handle, Duration at_most, std::uint64_t waiter) override;
   Result<Handle> put(const ObjectToPut& object) override;
+  bool is_home_of(const Handle& handle) const override { return is_own(handle); }
+  Result<Handle> settle(const Settling& what) override;
 
  private:
   struct Request;
@@ -93,6 +95,24 @@ class ObjectService final : public call::Objects {
                               Answers& answers);
   [[nodiscard]] Status do_settle(const Request& request, const wire::ObjectItem& item, Bytes data,
                                  Answers& answers);
+  // While it lives, ready() on this thread puts waiters there; null: it tells them at once.
+  class TellsReady {
+   public:
+    explicit TellsReady(std::vector<std::uint64_t>* ready) noexcept;
+    TellsReady(const TellsReady&) = delete;
+    TellsReady& operator=(const TellsReady&) = delete;
+    ~TellsReady();
+
+   private:
+    std::vector<std::uint64_t>* outer_;
+  };
+
+  // --- settle.cpp ---
+  enum class Settle : std::uint8_t { fulfil, update };
+  [[nodiscard]] Result<Handle> settle_own(Holder holder, Settle how, const Handle& handle,
+                                          std::span<const Bytes> parts, Arena::Wait wait);
+  [[nodiscard]] Result<Handle> settle_here(const Settling& what);
+  [[nodiscard]] Result<Handle> settle_there(const Settling& what);
   [[nodiscard]] Status do_locate(const Request& request, const wire::ObjectItem& item,
                                  Answers& answers);
   // --- service_elsewhere.cpp ---

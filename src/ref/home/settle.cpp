@@ -1,0 +1,60 @@
+// Versions that others may wait for, as messages and functions bring them.
+#include <utility>
+
+#include "base/fail.hpp"
+#include "godwit/mobile_abi.h"
+#include "ref/access/access.hpp"
+#include "ref/home/service.hpp"
+
+namespace godwit::ref {
+
+Result<Handle> ObjectService::settle_own(Holder holder, Settle how, const Handle& handle,
+                                         std::span<const Bytes> parts, Arena::Wait wait) {
+  std::uint64_t size = 0;
+  for (const Bytes part : parts) size += part.size();
+  GODWIT_TRY(const Reservation room, store_.reserve(holder, size, wait));
+  auto made = [&]() -> Result<Handle> {
+    std::uint64_t offset = 0;
+    for (const Bytes part : parts) {
+      GODWIT_CHECK(store_.write(holder, room.ticket, offset, part));
+      offset += part.size();
+    }
+    return how == Settle::update ? store_.update(holder, handle, room.ticket, wait)
+                                 : store_.fulfil(holder, handle, room.ticket, wait);
+  }();
+  if (!made) store_.abandon(holder, room.ticket);
+  return made;
+}
+
+Result<Handle> ObjectService::settle_here(const Settling& what) {
+  const Arena::Wait wait = what.may_wait ? Arena::Wait::yes : Arena::Wait::no;
+  switch (what.how) {
+    case GODWIT_FULFIL:
+      return settle_own(options_.self, Settle::fulfil, what.handle, what.parts, wait);
+    case GODWIT_UPDATE:
+      return settle_own(options_.self, Settle::update, what.handle, what.parts, wait);
+    default: GODWIT_CHECK(store_.break_promise(what.handle, what.broken)); return what.handle;
+  }
+}
+
+Result<Handle> ObjectService::settle_there(const Settling& what) {
+  if (!enter()) return fail(ErrorCode::shutting_down, "this process is shutting down");
+  const Entered entered(*this);
+  switch (what.how) {
+    case GODWIT_FULFIL: return access_->fulfil(what.handle, what.parts);
+    case GODWIT_UPDATE: return access_->update(what.handle, what.parts);
+    default:
+      GODWIT_CHECK(access_->break_promise(what.handle, what.broken.code, what.broken.message));
+      return what.handle;
+  }
+}
+
+Result<Handle> ObjectService::settle(const Settling& what) {
+  if (!is_own(what.handle)) return settle_there(what);
+  const TellsReady tells(what.ready);
+  auto settled = settle_here(what);
+  options_.on_use();
+  return settled;
+}
+
+}  // namespace godwit::ref
