@@ -51,7 +51,6 @@ class Setup {
                                                             const SetupOptions& options);
 
   [[nodiscard]] NodeHandle node() const { return fleet_->node(0); }
-  [[nodiscard]] std::string address() const { return nodes_->addresses().front(); }
   [[nodiscard]] const Fleet& fleet() const { return *fleet_; }
   [[nodiscard]] pid_t node_pid() const { return nodes_->pid(0); }
   [[nodiscard]] const FarSide& far() const { return *far_; }

@@ -46,16 +46,12 @@ Result<Sample> by_promise(Setup& setup) {
   });
 }
 
-// The producer is a function at the home: nobody stands between it and the consumer. Who calls it
-// sleeps, and leaves the consumer its core.
+// The producer is a function at the home: nobody stands between it and the consumer.
 Result<Sample> by_function(Setup& setup) {
   GODWIT_TRY(const Bundle code, open_bundle("bench_ref.gdw"));
   GODWIT_TRY(const auto keep, code.function<std::int32_t(Ref<std::uint64_t>)>("keep_now"));
   // An inline function has no time to make memory ready: the node's first object sees to that.
-  run_on_core(setup.scope().node_core);  // the threads of this client
-  GODWIT_TRY(const Fleet fleet, Fleet::join(setup.address(), {.name = "asleep", .spin_us = 0}));
-  run_on_core(setup.scope().client_core);
-  const NodeHandle node = fleet.node(0);
+  const NodeHandle node = setup.node();
   GODWIT_TRY(const auto first, node.put(std::uint64_t{0}));
   GODWIT_CHECK(first.evict());
   return time_parts(enough_of(setup.scope()), [&]() -> Result<std::uint64_t> {

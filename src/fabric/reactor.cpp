@@ -261,10 +261,9 @@ void Reactor::progress() {
       quick_leaves_ = 0;
     }
     keep_polling();
-    if (visitors_at_door_.load(std::memory_order_relaxed) != 0) {
-      release();
-      nap(patrol);  // the visitor rouses this thread when it leaves
-    } else if (arm()) {
+    // A visitor at the door comes in meanwhile, and when it leaves need not wake anybody: that would
+    // cost it more than many of the answers it waits for.
+    if (arm()) {
       progress_in_epoll_.store(true, std::memory_order_relaxed);
       sleep_in_epoll(timers_.next_due());
       progress_in_epoll_.store(false, std::memory_order_release);
