@@ -15,13 +15,13 @@ STYLES = {"subject": (("#0068a8", "circle", ""), ("#007a55", "diamond", "")),
 GOAL_COLOUR = "#8a6100"
 
 
-def begin(title: str, drawn: str, measured: str, width: float, height: float) -> svg.Picture:
+def begin(title: str, drawn: str, where: str, width: float, height: float) -> svg.Picture:
     title = f"Godwit: {title[:1].lower()}{title[1:]}"
     picture = svg.Picture(width, height, title)
     room = (width - 40) / svg.width_of(title, 1)
     picture.text(20, 28, title, size=min(16, room), bold=True)
     picture.text(20, 47, drawn, colour=svg.FAINT)
-    picture.text(20, 63, measured, colour=svg.FAINT)
+    picture.text(20, 63, where, colour=svg.FAINT)
     return picture
 
 
