@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 
 dev_bench() {
+  if [[ ${1:-} == plot ]]; then exec python3 tools/plot_bench.py "${@:2}"; fi
   build_preset release
   if [[ $# == 0 || $1 == -* ]]; then exec build/bin/godwit bench "$@"; fi
   local name=$1 program

@@ -58,6 +58,7 @@ stage_checks() {
   attempt "layers" python3 tools/check_layers.py
   attempt "tidy" python3 tools/check_tidy.py
   attempt "tests of the checks" python3 tools/checks_test.py -q
+  attempt "tests of the plots" python3 tools/plot_bench_test.py -q
 }
 
 stage_release() {
