@@ -261,8 +261,8 @@ void Reactor::progress() {
       quick_leaves_ = 0;
     }
     keep_polling();
-    // A visitor at the door comes in meanwhile, and when it leaves need not wake anybody: that would
-    // cost it more than many of the answers it waits for.
+    // A visitor at the door comes in meanwhile, and when it leaves need not wake anybody: that
+    // would cost it more than many of the answers it waits for.
     if (arm()) {
       progress_in_epoll_.store(true, std::memory_order_relaxed);
       sleep_in_epoll(timers_.next_due());
