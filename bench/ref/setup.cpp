@@ -71,6 +71,7 @@ Result<std::unique_ptr<Setup>> Setup::start(const Scope& scope, const SetupOptio
     if (!redis_socket.empty()) channels.push_back("redis redis:" + redis_socket);
     for (const std::string& one : channels) nodes.node_arguments.push_back("--channel=" + one);
   }
+  if (options.far_by_tcp) nodes.node_arguments.emplace_back("--listen=tcp:127.0.0.1:0");
   GODWIT_TRY(setup->nodes_, node::LocalNodes::start(1, std::move(nodes)));
   const std::string address = setup->nodes_->addresses().front();
   // The threads of both clients inherit the core.
@@ -83,7 +84,14 @@ Result<std::unique_ptr<Setup>> Setup::start(const Scope& scope, const SetupOptio
   }
   GODWIT_TRY(Fleet fleet, Fleet::join(address, client));
   setup->fleet_ = std::make_unique<Fleet>(std::move(fleet));
-  GODWIT_TRY(FarSide far, FarSide::start({.address = address,
+  std::string far_address = address;
+  if (options.far_by_tcp) {
+    const std::vector<NodeDescription> nodes_known = setup->fleet_->describe();
+    for (const std::string& one : nodes_known.front().addresses) {
+      if (one.starts_with("tcp:")) far_address = one;
+    }
+  }
+  GODWIT_TRY(FarSide far, FarSide::start({.address = far_address,
                                           .spin_us = spin_us,
                                           .arena_bytes = options.largest_bytes,
                                           .redis_socket = redis_socket}));

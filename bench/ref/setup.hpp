@@ -39,7 +39,8 @@ struct SetupOptions {
   bool pinned = true;
   std::uint64_t largest_bytes = 0;  // of any object
   bool redis = false;
-  bool channels = false;  // called "folder" and, if there is one, "redis"
+  bool channels = false;    // called "folder" and, if there is one, "redis"
+  bool far_by_tcp = false;  // the far side is as if on another host, whatever the transport
 
   [[nodiscard]] Waiting waiting() const { return spin_us > 0 ? Waiting::poll : Waiting::sleep; }
 };
