@@ -25,6 +25,8 @@ class ObjectFaults : public testing::TestWithParam<LocalTransport> {
     LocalOptions options;
     options.transport = GetParam();
     options.node_arguments = std::move(node_arguments);
+    // As long as one waits for a home that died while a large object was under way.
+    options.client.default_deadline = seconds(5);
     return local(2, std::move(options));
   }
 };

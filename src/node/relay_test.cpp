@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <string>
@@ -13,6 +14,7 @@
 #include "fabric/relay/server.hpp"
 #include "node/fleet_for_test.hpp"
 #include "node/node.hpp"
+#include "ref/access/access.hpp"
 
 namespace godwit::node {
 namespace {
@@ -145,6 +147,29 @@ TEST_F(RelayFleet, ARelayThatEndsEndsItsCallsAndLosesNothingElse) {
   EXPECT_NE(to_string(lost.error()).find(address_), std::string::npos) << to_string(lost.error());
   relay_ = std::make_unique<RunningRelay>(key_, port);
   EXPECT_TRUE(eventually([&] { return add.on(node)(2, 3).get().has_value(); }));
+}
+
+TEST_F(RelayFleet, ALargeObjectGoesOnThroughTheNextRelay) {
+  const auto alpha = start("alpha", address_);
+  const Fleet fleet = join(1);
+  std::vector<std::uint64_t> values(8 * ref::Pieces::kBytes / sizeof(std::uint64_t));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = i * i;
+  const auto put = fleet.node(0).put(values);
+  ASSERT_TRUE(put) << put.error().message;
+  const std::uint16_t port = relay_->port();
+  std::size_t pieces = 0;
+  std::vector<std::byte> came;
+  const Status read = fleet.objects().copy_out(put->handle(), {}, [&](Bytes piece) -> Status {
+    came.insert(came.end(), piece.begin(), piece.end());
+    if (++pieces == 2) {
+      relay_.reset();
+      relay_ = std::make_unique<RunningRelay>(key_, port);
+    }
+    return {};
+  });
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(pieces, 8U) << "what had come did not come again";
+  EXPECT_TRUE(std::ranges::equal(came, std::as_bytes(std::span(values))));
 }
 
 }  // namespace

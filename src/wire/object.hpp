@@ -38,8 +38,8 @@ enum class ObjectOp : std::uint8_t {
   // the bytes in it.
   locate = 6,
   // item: a handle; a offset, b bytes in a piece, c from one piece to the next, d pieces. Answer:
-  // the pieces one after another, in the tail. `argument`: 0, or a pin of the caller's that keeps
-  // the version.
+  // the pieces one after another, in the tail; with kChecksum value a checksum of them.
+  // `argument`: 0, or a pin of the caller's that keeps the version.
   read = 7,
   release = 8,        // tail: pins, 8 bytes each
   evict = 9,          // item: a handle
@@ -99,6 +99,8 @@ struct ObjectRequest {
 
   // Of locate, read and wait: the asker has channels of its own.
   static constexpr std::uint8_t kHasChannels = 1;
+  // Of read: the answer is to have a checksum.
+  static constexpr std::uint8_t kChecksum = 2;
 };
 static_assert(sizeof(ObjectRequest) == 32);
 
@@ -144,6 +146,7 @@ struct ObjectAnswer {
   // segment is named beside that if the home's memory has them, too.
   static constexpr std::uint32_t kElsewhere = 2;
   static constexpr std::uint32_t kVouched = 4;
+  static constexpr std::uint32_t kChecksum = 8;
 };
 static_assert(sizeof(ObjectAnswer) == 64);
 

@@ -9,6 +9,7 @@
 #include "ref/access/kept_views.hpp"
 #include "ref/access/mappings.hpp"
 #include "ref/access/measured_paths.hpp"
+#include "ref/access/transfers.hpp"
 
 namespace godwit::ref {
 
@@ -21,6 +22,7 @@ ObjectAccess::ObjectAccess(AccessHost& host, ObjectStore* own, std::shared_ptr<C
       holdings_(std::make_shared<Holdings>(Asking{host.caller(), host.epoch()})),
       mappings_(std::make_unique<Mappings>(host)),
       kept_(std::make_shared<KeptViews>(host)),
+      transfers_(std::make_unique<Transfers>()),
       channels_(channels != nullptr && !channels->empty() ? std::move(channels) : nullptr),
       paths_(channels_ != nullptr ? std::make_unique<MeasuredPaths>() : nullptr) {}
 

@@ -19,6 +19,7 @@
 #include "godwit/detail/object_door.hpp"
 #include "godwit/error.hpp"
 #include "godwit/handle.hpp"
+#include "ref/access/pieces.hpp"
 #include "ref/access/question.hpp"
 #include "ref/access/segments.hpp"
 #include "ref/access/view.hpp"
@@ -57,11 +58,7 @@ struct PutRequest {
   [[nodiscard]] std::uint64_t size() const noexcept;
 };
 
-// A part of an object; UINT64_MAX: up to its end.
-struct ByteRange {
-  std::uint64_t first = 0;
-  std::uint64_t end = UINT64_MAX;
-};
+class Transfers;
 
 // Any thread. Ends after every view that came from it, and before its host.
 class ObjectAccess {
@@ -69,8 +66,8 @@ class ObjectAccess {
   // Up to here bytes travel in the message itself, also between processes of one host.
   static constexpr std::size_t kSmall = std::size_t{16} << 10;
   // Of a large object, a message each; so many are under way at a time.
-  static constexpr std::size_t kPieceBytes = std::size_t{4} << 20;
-  static constexpr std::size_t kPiecesUnderWay = 4;
+  static constexpr std::size_t kPieceBytes = Pieces::kBytes;
+  static constexpr std::size_t kPiecesUnderWay = Pieces::kUnderWay;
   // How often Progress is told while memory is copied: rarely enough for the copying to be fast.
   static constexpr std::size_t kProgressBytes = std::size_t{32} << 20;
 
@@ -92,7 +89,8 @@ class ObjectAccess {
   [[nodiscard]] Result<Handle> fulfil(const Handle& handle, std::span<const Bytes> parts);
   [[nodiscard]] Status break_promise(const Handle& handle, ErrorCode code, std::string_view why);
 
-  // `at_most` of zero: the caller's default.
+  // `at_most` of zero: the caller's default for each question, and without an end as long as pieces
+  // of a large object arrive.
   [[nodiscard]] Result<std::shared_ptr<const View>> resolve(const Handle& handle,
                                                             std::chrono::nanoseconds at_most = {});
   // The same in two steps, between which nobody waits: the question, and what its answer leads to
@@ -104,7 +102,8 @@ class ObjectAccess {
                                                                    detail::CallHandle call);
   [[nodiscard]] std::vector<Result<std::shared_ptr<const View>>> resolve_batch(
       std::span<const Handle> handles);
-  // A few of other homes: all homes are asked before one is waited for.
+  // A few of other homes: all homes are asked before one is waited for, and what has to be copied
+  // is copied at the same time.
   [[nodiscard]] std::vector<Result<std::shared_ptr<const View>>> resolve_together(
       std::span<const Handle> handles, std::chrono::nanoseconds at_most);
   // Waits until a promised object is there, or for `newer_than` other than 0 until there is a newer
@@ -157,10 +156,25 @@ class ObjectAccess {
   [[nodiscard]] Result<std::shared_ptr<const View>> own_view(const Handle& handle);
   [[nodiscard]] detail::CallHandle ask_for(const Handle& handle, std::uint64_t vouched,
                                            std::chrono::nanoseconds at_most);
+  // An object that is to be copied from its home, which has pinned it.
+  struct Fetch {
+    Handle handle;
+    wire::ObjectAnswer found;
+    std::size_t index = 0;  // of its view
+  };
+  // Until when a view is wanted. With `later` what has to be copied is noted there, as the index-th
+  // view, and the result is null.
+  struct Wish {
+    Time until = Pieces::kNever;
+    std::vector<Fetch>* later = nullptr;
+    std::size_t index = 0;
+  };
+  [[nodiscard]] Time until(std::chrono::nanoseconds at_most);
   [[nodiscard]] Result<std::shared_ptr<const View>> answered(const Handle& handle,
                                                              detail::CallHandle call,
                                                              std::uint64_t vouched,
-                                                             Clock::time_point asked_at);
+                                                             Clock::time_point asked_at,
+                                                             const Wish& wish);
   class Holdings;
   class Mappings;
   class KeptViews;
@@ -180,13 +194,20 @@ class ObjectAccess {
                                     const Progress* progress);
   [[nodiscard]] Result<std::shared_ptr<const View>> view_of(const Handle& handle,
                                                             detail::CallHandle call,
-                                                            const wire::ObjectAnswerView& answer);
+                                                            const wire::ObjectAnswerView& answer,
+                                                            const Wish& wish);
+  // --- fetch.cpp: copies of what cannot be mapped ---
   [[nodiscard]] Result<std::shared_ptr<const View>> fetch(const Handle& handle,
-                                                          const wire::ObjectAnswer& found);
+                                                          const wire::ObjectAnswer& found,
+                                                          const Wish& wish);
+  void fetch_all(std::span<const Fetch> wanted,
+                 std::span<Result<std::shared_ptr<const View>>> views, Time until);
+  [[nodiscard]] Status read_pieces(PieceSource& source, const ByteRange& range, const Take& take);
   // Of what is in the home's memory.
   [[nodiscard]] Result<std::shared_ptr<const View>> view_in_memory(const Handle& handle,
                                                                    const wire::ObjectAnswer& found,
-                                                                   std::string_view channel);
+                                                                   std::string_view channel,
+                                                                   const Wish& wish);
 
   // --- elsewhere.cpp: where channels have the bytes ---
   [[nodiscard]] std::uint8_t question_flags() const noexcept;
@@ -204,7 +225,8 @@ class ObjectAccess {
   // brought into its memory.
   [[nodiscard]] Result<std::shared_ptr<const View>> view_elsewhere(const Handle& handle,
                                                                    const wire::ObjectAnswer& found,
-                                                                   std::string_view channel);
+                                                                   std::string_view channel,
+                                                                   const Wish& wish);
   [[nodiscard]] Result<wire::ObjectAnswer> bring_to_home(const Handle& handle,
                                                          const wire::ObjectAnswer& found,
                                                          std::string_view channel,
@@ -218,14 +240,13 @@ class ObjectAccess {
   // The home does not answer: what a channel has under the handle. Null: none has it.
   [[nodiscard]] std::shared_ptr<const View> view_without_home(const Handle& handle,
                                                               const Error& why);
-  [[nodiscard]] Status read_pieces(const Handle& handle, std::uint64_t pin, const ByteRange& range,
-                                   const Take& take);
 
   AccessHost& host_;
   ObjectStore* own_;
   std::shared_ptr<Holdings> holdings_;
   std::unique_ptr<Mappings> mappings_;
   std::shared_ptr<KeptViews> kept_;
+  std::unique_ptr<Transfers> transfers_;
   const std::shared_ptr<ChannelSet> channels_;
   std::unique_ptr<MeasuredPaths> paths_;  // with channels
 };

@@ -7,6 +7,7 @@
 #include "base/fail.hpp"
 #include "ref/access/access.hpp"
 #include "ref/access/copied_view.hpp"
+#include "ref/access/home_pieces.hpp"
 #include "ref/access/measured_paths.hpp"
 #include "ref/access/put_item.hpp"
 #include "ref/access/room.hpp"
@@ -186,7 +187,8 @@ Result<ObjectAnswer> ObjectAccess::bring_to_home(const Handle& handle, const Obj
 
 Result<std::shared_ptr<const View>> ObjectAccess::view_elsewhere(const Handle& handle,
                                                                  const ObjectAnswer& found,
-                                                                 std::string_view channel) {
+                                                                 std::string_view channel,
+                                                                 const Wish& wish) {
   const NodeId home{handle.home};
   hold(home);  // it says that it lives, however long the channel takes
   std::string why;
@@ -205,8 +207,8 @@ Result<std::shared_ptr<const View>> ObjectAccess::view_elsewhere(const Handle& h
     return tl::unexpected(brought.error());
   }
   let_go(home);
-  auto view = view_in_memory(handle, *brought, {});
-  if (view && paths_ != nullptr) paths_->add_by_home(found.size, begin);
+  auto view = view_in_memory(handle, *brought, {}, wish);
+  if (view && *view != nullptr && paths_ != nullptr) paths_->add_by_home(found.size, begin);
   return view;
 }
 
@@ -215,10 +217,10 @@ Status ObjectAccess::copy_elsewhere(const Handle& handle, const ObjectAnswer& fo
                                     const Take& take) {
   const NodeId home{handle.home};
   hold(home);
+  std::string why;
+  std::uint64_t at = range.first;
   const auto copy = [&]() -> Status {
-    std::string why;
     NamedChannel* const from = readable(channel, range.end - range.first, why);
-    std::uint64_t at = range.first;
     while (from != nullptr && at < range.end) {
       const std::uint64_t end = std::min<std::uint64_t>(range.end, at + kPieceBytes);
       const auto piece = get_from(*from, handle, found.version, {at, end});
@@ -229,13 +231,21 @@ Status ObjectAccess::copy_elsewhere(const Handle& handle, const ObjectAnswer& fo
       GODWIT_CHECK(take(piece->view()));
       at = end;
     }
-    if (at == range.end) return {};
-    GODWIT_TRY(const ObjectAnswer brought, bring_to_home(handle, found, channel, why));
-    return read_pieces(handle, brought.value, {at, range.end}, take);
+    return {};
   };
   Status done = copy();
-  release(home, found.value, found.size);
-  return done;
+  if (!done || at == range.end) {
+    release(home, found.value, found.size);
+    return done;
+  }
+  const auto brought = bring_to_home(handle, found, channel, why);
+  if (!brought) {
+    release(home, found.value, found.size);
+    return tl::unexpected(brought.error());
+  }
+  let_go(home);
+  HomePieces source(*this, handle, *brought);
+  return read_pieces(source, {at, range.end}, take);
 }
 
 Result<Buffer> ObjectAccess::read_elsewhere(const Handle& handle, const ObjectAnswer& found,

@@ -144,6 +144,11 @@ std::vector<HomeGroup> by_home(std::span<const Handle> handles, std::size_t per_
   return groups;
 }
 
+Error while_resolving(const Handle& handle, const Error& error) {
+  return {error.code, fmt::format("resolving object {} of node {}: {}", handle.object.short_hex(),
+                                  to_hex(handle.home), error.message)};
+}
+
 Status check(const wire::ObjectAnswerView& answer) {
   if (answer.fixed.code == 0) return {};
   return tl::unexpected(

@@ -84,6 +84,9 @@ struct AnsweredItems {
 // What the home said of one item. Errors: its error.
 [[nodiscard]] Status check(const wire::ObjectAnswerView& answer);
 
+// What a reader of the object is told.
+[[nodiscard]] Error while_resolving(const Handle& handle, const Error& error);
+
 // Handles sorted by their homes, in groups that fit into a message.
 struct HomeGroup {
   NodeId home;

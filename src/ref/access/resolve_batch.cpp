@@ -48,6 +48,7 @@ std::vector<Buffer> get_together(NamedChannel& channel, const std::vector<Far>& 
 std::vector<ViewResult> ObjectAccess::resolve_batch(std::span<const Handle> handles) {
   constexpr std::size_t kPerMessage = 1000;
   std::vector<ViewResult> views(handles.size());
+  std::vector<Fetch> later;
   std::map<std::string, std::vector<Far>, std::less<>> by_channel;
   for (const HomeGroup& group : by_home(handles, kPerMessage)) {
     auto all = ask_all(asking(),
@@ -73,7 +74,7 @@ std::vector<ViewResult> ObjectAccess::resolve_batch(std::span<const Handle> hand
       } else if ((flags & ObjectAnswer::kElsewhere) != 0 && answer->fixed.segment == 0) {
         by_channel[std::string(text_of(answer->tail))].push_back({handle, answer->fixed, &view});
       } else {
-        view = view_of(handle, {}, *answer);
+        view = view_of(handle, {}, *answer, {.later = &later, .index = group.which[i]});
       }
     }
   }
@@ -85,7 +86,8 @@ std::vector<ViewResult> ObjectAccess::resolve_batch(std::span<const Handle> hand
     for (std::size_t i = 0; i < some.size(); ++i) {
       const auto& [handle, found, view] = some[i];
       if (copies[i].data() == nullptr) {
-        *view = view_elsewhere(handle, found, name);
+        const auto index = static_cast<std::size_t>(view - views.data());
+        *view = view_elsewhere(handle, found, name, {.later = &later, .index = index});
         continue;
       }
       hold(NodeId{handle.home});
@@ -93,6 +95,7 @@ std::vector<ViewResult> ObjectAccess::resolve_batch(std::span<const Handle> hand
       *view = view_of_copy(handle, found.version, std::move(copies[i]));
     }
   }
+  fetch_all(later, views, Pieces::kNever);
   return views;
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/fail.hpp"
+#include "ref/disk/checksum.hpp"
 #include "ref/home/answers.hpp"
 #include "ref/home/elsewhere.hpp"
 #include "ref/home/pin_keeper.hpp"
@@ -101,7 +102,10 @@ Status ObjectService::do_read(const Request& request, const ObjectItem& item, An
   answers.last().version = found.version;
   answers.last().size = found.size;
   answers.last().type = found.type;
+  const bool wants_checksum = (request.head.flags & wire::ObjectRequest::kChecksum) != 0;
+  if (wants_checksum) answers.last().flags |= ObjectAnswer::kChecksum;
   if (pieces == 1 && piece > kMaxAtOnce && request.head.count == 1) {
+    if (wants_checksum) answers.last().value = Checksum::of({found.data + first, piece});
     answers.lend({found.data + first, piece}, std::make_shared<PinKeeper>(std::move(keeper)));
     return {};
   }
@@ -109,6 +113,7 @@ Status ObjectService::do_read(const Request& request, const ObjectItem& item, An
   for (std::uint64_t i = 0; i < pieces && piece > 0; ++i) {
     std::memcpy(to + i * piece, found.data + first + i * step, piece);
   }
+  if (wants_checksum) answers.last().value = Checksum::of({to, wanted});
   return {};
 }
 

@@ -9,6 +9,7 @@
 
 #include "call/context.hpp"
 #include "godwit/codec.hpp"
+#include "ref/disk/checksum.hpp"
 #include "ref/home/store_for_test.hpp"
 
 namespace godwit::ref {
@@ -27,11 +28,13 @@ class Service : public StoreTest {
     std::string tail{};
     std::uint64_t argument = 0;
     bool may_wait = true;
+    std::uint8_t flags = 0;
   };
 
   // The bytes of the answer. Errors: of the request as a whole.
   Result<Bytes> ask(const Wish& wish) {
     const wire::ObjectRequest head{.op = wish.op,
+                                   .flags = wish.flags,
                                    .count = static_cast<std::uint32_t>(wish.items.size()),
                                    .argument = wish.argument,
                                    .epoch = kAlice.epoch.value};
@@ -154,6 +157,28 @@ TEST_F(Service, ALargePieceIsLentWithoutACopy) {
   EXPECT_EQ(store.stats().pins, 0);
   EXPECT_EQ(ask({.op = ObjectOp::read, .items = {item}, .may_wait = false}).error().code,
             ErrorCode::would_block);
+}
+
+TEST_F(Service, PiecesComeWithTheirChecksumIfItIsAskedFor) {
+  const std::string text = std::string(100'000, 'x') + "y" + std::string(99'999, 'z');
+  const Handle handle = put(kBob, text);
+  const auto read = [&](const ObjectItem& item, std::uint8_t flags) {
+    return wire::parse_object_answer(
+               ask({.op = ObjectOp::read, .items = {item}, .flags = flags}).value())
+        .value();
+  };
+  const ObjectItem strided{.handle = handle, .a = 99'999, .b = 2, .c = 100, .d = 3};
+  const auto few = read(strided, wire::ObjectRequest::kChecksum);
+  EXPECT_EQ(few.fixed.flags, ObjectAnswer::kChecksum);
+  EXPECT_EQ(few.fixed.value, Checksum::of(bytes_of("xyzzzz")));
+  EXPECT_EQ(read(strided, 0).fixed.flags, 0U);
+  const ObjectItem all{.handle = handle, .b = text.size(), .d = 1};
+  const Bytes answer =
+      ask({.op = ObjectOp::read, .items = {all}, .flags = wire::ObjectRequest::kChecksum}).value();
+  ObjectAnswer lent;
+  std::memcpy(&lent, answer.data(), sizeof lent);
+  EXPECT_EQ(lent.value, Checksum::of(bytes_of(text)));
+  reply_.lender.reset();
 }
 
 TEST_F(Service, WhatDoesNotParseIsRefused) {

@@ -1,0 +1,178 @@
+#include "ref/access/transfers.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/fail.hpp"
+#include "ref/disk/checksum.hpp"
+
+namespace godwit::ref {
+namespace {
+
+// In blocks that are in a cache when they are read the second time.
+bool copy_and_check(const ArrivedPiece& piece, std::byte* to) {
+  constexpr std::size_t kBlock = std::size_t{32} << 10;
+  Checksum checksum;
+  for (Bytes rest = piece.bytes; !rest.empty();) {
+    const Bytes block = rest.first(std::min(kBlock, rest.size()));
+    std::memcpy(to, block.data(), block.size());
+    checksum.add({to, block.size()});
+    to += block.size();
+    rest = rest.subspan(block.size());
+  }
+  return checksum.value() == piece.checksum;
+}
+
+}  // namespace
+
+class Transfers::Transfer {
+ public:
+  Transfer(New made, Buffer memory)
+      : key(made.key),
+        source(std::move(made.source)),
+        bytes(std::make_shared<Buffer>(std::move(memory))),
+        pieces(*source, {0, made.size}, made.patience,
+               [to = bytes->data()](std::uint64_t offset, const ArrivedPiece& piece) {
+                 return Result<bool>(copy_and_check(piece, to + offset));
+               }) {}
+
+  const Key key;
+  // The driver's.
+  const std::unique_ptr<PieceSource> source;
+  const std::shared_ptr<Buffer> bytes;
+  Pieces pieces;
+  // With the mutex held.
+  std::size_t wanted = 0;
+  bool is_driven = false;
+  bool has_ended = false;
+  std::optional<Error> failed;
+};
+
+Result<Transfers::Wanted> Transfers::join(New made) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto place = transfers_.find(made.key); place != transfers_.end()) {
+      ++place->second->wanted;
+      return Wanted{.transfer = place->second};
+    }
+  }
+  Buffer memory = Buffer::allocate(made.size);
+  if (memory.data() == nullptr && made.size > 0) {
+    return fail(ErrorCode::out_of_memory, "no memory for the {} bytes of object {}", made.size,
+                made.key.object.short_hex());
+  }
+  const Key key = made.key;
+  const auto transfer = std::make_shared<Transfer>(std::move(made), std::move(memory));
+  const std::lock_guard lock(mutex_);
+  const auto place = transfers_.try_emplace(key, transfer).first;
+  ++place->second->wanted;
+  return Wanted{.transfer = place->second};
+}
+
+void Transfers::finish(std::span<Wanted> all, Time until) {
+  const auto has_ended = [](const Wanted& wanted) { return wanted.has_ended(); };
+  for (;;) {
+    const std::size_t mine = look(all);
+    if (std::all_of(all.begin(), all.end(), has_ended)) return;
+    if (mine == 0) {
+      wait_for_others(all, until);
+    } else if (mine == 1) {
+      static_cast<void>(drive(all, Duration::max(), until));
+    } else if (!drive(all, Duration(0), until)) {
+      // Nothing has come: waits for each a moment, which is progress for all of them.
+      static_cast<void>(drive(all, kGlance, until));
+    }
+  }
+}
+
+// Collects what has ended, takes what nobody drives; how many this thread drives.
+std::size_t Transfers::look(std::span<Wanted> all) {
+  std::size_t mine = 0;
+  for (const Wanted& wanted : all) mine += wanted.is_mine ? 1 : 0;
+  for (Wanted& wanted : all) {
+    if (wanted.has_ended() || wanted.is_mine) continue;
+    std::unique_lock lock(mutex_);
+    Transfer& transfer = *wanted.transfer;
+    if (transfer.has_ended) {
+      Result<std::shared_ptr<const Buffer>> bytes = transfer.bytes;
+      if (transfer.failed) bytes = tl::unexpected(*transfer.failed);
+      lock.unlock();
+      leave(wanted, std::move(bytes));
+    } else if (!transfer.is_driven && mine < kTogether) {
+      transfer.is_driven = true;
+      wanted.is_mine = true;
+      ++mine;
+    }
+  }
+  return mine;
+}
+
+// True: something has come, or ended.
+bool Transfers::drive(std::span<Wanted> all, Duration at_most, Time until) {
+  bool moved = false;
+  for (Wanted& wanted : all) {
+    if (!wanted.is_mine) continue;
+    Transfer& transfer = *wanted.transfer;
+    const auto progress = transfer.pieces.advance(at_most, until);
+    if (progress && *progress == Pieces::Progress::none) continue;
+    moved = true;
+    if (progress && *progress == Pieces::Progress::some) continue;
+    if (!progress && until != Pieces::kNever && transfer.source->now() >= until) {
+      leave(wanted, tl::unexpected(progress.error()));  // others may have more time
+      continue;
+    }
+    wanted.is_mine = false;
+    end(transfer, progress ? std::nullopt : std::optional(progress.error()));
+  }
+  return moved;
+}
+
+void Transfers::end(Transfer& transfer, std::optional<Error> failed) {
+  const std::lock_guard lock(mutex_);
+  transfer.failed = std::move(failed);
+  transfer.has_ended = true;
+  transfers_.erase(transfer.key);
+  changed_.notify_all();
+}
+
+void Transfers::wait_for_others(std::span<Wanted> all, Time until) {
+  const auto has_news = [&] {
+    return std::any_of(all.begin(), all.end(), [](const Wanted& wanted) {
+      return !wanted.has_ended() && (wanted.transfer->has_ended || !wanted.transfer->is_driven);
+    });
+  };
+  const auto first = std::find_if(all.begin(), all.end(),
+                                  [](const Wanted& wanted) { return !wanted.has_ended(); });
+  {
+    std::unique_lock lock(mutex_);
+    if (until == Pieces::kNever) return changed_.wait(lock, has_news);
+    const Duration left = until - first->transfer->source->now();
+    if (changed_.wait_for(lock, left, has_news)) return;
+  }
+  for (Wanted& wanted : all) {
+    if (wanted.has_ended()) continue;
+    leave(wanted, fail(ErrorCode::deadline,
+                       "there was no time left to wait for another thread of "
+                       "this process, which fetches it"));
+  }
+}
+
+void Transfers::leave(Wanted& wanted, Result<std::shared_ptr<const Buffer>> bytes) {
+  wanted.bytes = std::move(bytes);
+  const bool was_mine = std::exchange(wanted.is_mine, false);
+  const std::shared_ptr<Transfer> left = std::move(wanted.transfer);
+  const std::lock_guard lock(mutex_);
+  --left->wanted;
+  if (left->has_ended) return;
+  if (was_mine) left->is_driven = false;
+  if (left->wanted == 0) transfers_.erase(left->key);
+  changed_.notify_all();
+}
+
+std::size_t Transfers::under_way() const {
+  const std::lock_guard lock(mutex_);
+  return transfers_.size();
+}
+
+}  // namespace godwit::ref
