@@ -36,13 +36,13 @@ Result<Sample> by_item(Setup& setup, Do what, std::uint64_t size, const Send& se
                     });
 }
 
-Result<Sample> by_topic(Setup& setup, std::uint64_t size) {
-  GODWIT_TRY(auto out, Producer<std::uint64_t[]>::open(setup.node(), "bench"));
-  auto sample = by_item(setup, Do::take_stream, size, [&](std::uint32_t items) -> Status {
+Result<Sample> by_topic(Setup& setup, const Broker& broker, Do what, std::uint64_t size) {
+  GODWIT_TRY(auto out, Producer<std::uint64_t[]>::open(broker, "bench"));
+  auto sample = by_item(setup, what, size, [&](std::uint32_t items) -> Status {
     for (std::uint32_t i = 0; i < items; ++i) GODWIT_CHECK(out.send(setup.words(size)));
     return out.flush();
   });
-  GODWIT_CHECK(remove_topic(setup.node(), "bench"));
+  GODWIT_CHECK(remove_topic(broker, "bench"));
   return sample;
 }
 
@@ -63,11 +63,32 @@ Result<Sample> by_tcp(Setup& setup, std::uint64_t size) {
   });
 }
 
+// The same code with a Redis server as the broker, in itself and with large items at the node.
+void add_redis(Setup& setup, std::uint64_t size, const std::string& floor, Contenders& all) {
+  if (setup.redis_url().empty() || (size != 64 && size != 1'000'000)) return;
+  all.add(
+      fmt::format("godwit stream, Redis, {}", size_text(size)), size,
+      [&setup, size]() -> Result<Sample> {
+        GODWIT_TRY(const Broker broker, Broker::connect(setup.redis_url()));
+        return by_topic(setup, broker, Do::take_redis_stream, size);
+      },
+      Contenders::Beside{floor, By::p50, std::nullopt});
+  if (size == 64) return;
+  all.add(
+      fmt::format("godwit stream, Redis and shm, {}", size_text(size)), size,
+      [&setup, size]() -> Result<Sample> {
+        GODWIT_TRY(const Broker broker, Broker::connect(setup.redis_url(), setup.node()));
+        return by_topic(setup, broker, Do::take_object_stream, size);
+      },
+      Contenders::Beside{floor, By::p50, std::nullopt});
+}
+
 Status measure(const Scope& scope, LocalTransport transport, Table& table) {
   GODWIT_TRY(const auto setup, Setup::start(scope, {.transport = transport,
                                                     .spin_us = kDefaultSpinUs,
                                                     .pinned = false,
-                                                    .largest_bytes = 10'000'000}));
+                                                    .largest_bytes = 10'000'000,
+                                                    .redis = true}));
   const bool shm = transport == LocalTransport::shm;
   for (const std::uint64_t size : {64, 1'024, 100'000, 1'000'000, 10'000'000}) {
     Contenders all;
@@ -78,7 +99,9 @@ Status measure(const Scope& scope, LocalTransport transport, Table& table) {
     if (size >= 1'000'000) goal = Goal{Goal::Kind::ratio_at_most, 1.25};
     all.add(
         fmt::format("godwit stream, {}, {}", shm ? "shm" : "tcp", size_text(size)), size,
-        [&, size] { return by_topic(*setup, size); }, Contenders::Beside{floor, By::p50, goal});
+        [&, size] { return by_topic(*setup, setup->node(), Do::take_stream, size); },
+        Contenders::Beside{floor, By::p50, goal});
+    if (shm) add_redis(*setup, size, floor, all);
     GODWIT_CHECK(all.run(scope.quick ? 1 : 3, table));
   }
   return {};
@@ -95,7 +118,10 @@ Result<Table> run_ref_streams(const Scope& scope) {
   table.notes.emplace_back(
       "Three processes on the cores there are: producer, home and consumer. Over tcp each byte "
       "crosses the loopback device twice, to the home and from it; raw tcp goes straight to the "
-      "consumer.");
+      "consumer. Redis is a server of the run's own, over a Unix socket, which keeps each item as "
+      "an "
+      "entry of a stream, without writing to disk; with shm, items are objects of the node's, and "
+      "Redis has their handles.");
   return table;
 }
 
