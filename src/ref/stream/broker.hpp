@@ -27,7 +27,8 @@ namespace godwit::ref::stream {
 struct PackedItems {
   std::span<const BatchView::Entry> entries;  // ends, from the first item's beginning on
   std::span<const Bytes> parts;               // the items, one after another
-  bool alone = false;                         // one item, larger than batches are
+  // One item, larger than batches are; its key is the last part.
+  bool alone = false;
 };
 
 // A producer's side of a topic. One thread at a time, but for call_later(). Resigns when destroyed.

@@ -20,8 +20,8 @@ else
   redis.call('XGROUP', 'CREATE', stream, group, text(from) .. '-0', 'MKSTREAM')
   redis.call('HSET', key, 'prefix', ARGV[6], 'one_in', ARGV[9], 'lasting', ARGV[10])
   if equals then redis.call('HSET', key, 'equals', equals) end
-  redis.call('HINCRBY', meta, 'groups_made', 1)
-  sweep()
+  local made = redis.call('HINCRBY', meta, 'groups_made', 1)
+  if made == number('groups_awaited') and from > first then sweep() end
 end
 -- Those that died, once others have taken what they had.
 for _, flat in ipairs(redis.call('XINFO', 'CONSUMERS', stream, group)) do
@@ -34,7 +34,7 @@ return {'ok', gone}
 )lua";
 
 // In the image of a batch (batch.hpp), and what each run of it is: first offset, items, deliveries,
-// kind.
+// kind. The bytes of large ones come on their own (kind 2), which saves copying them.
 constexpr std::string_view kTake = R"lua(
 if get('id') ~= ARGV[1] then return {'lost'} end
 local group, consumer, cursor = ARGV[2], ARGV[3], ARGV[7]
@@ -48,12 +48,15 @@ local function accepts(offset, key)
          (not equals or key == equals)
 end
 
-local picked, bytes, largest = {}, 0, math.max(number('largest'), 1)
+local n, bytes, largest = 0, 0, math.max(number('largest'), 1)
+local offsets, kinds, deliveries, keys, values = {}, {}, {}, {}, {}
 local function fit()
-  return math.max(1, math.min(want - #picked, math.floor((room - bytes) / largest)))
+  return math.max(1, math.min(want - n, math.floor((room - bytes) / largest)))
 end
-local function pick(entry, offset, size, kind, deliveries)
-  picked[#picked + 1] = {offset, kind, deliveries, entry[2][2], entry[2][4]}
+local function pick(entry, offset, size, kind, times)
+  n = n + 1
+  offsets[n], kinds[n], deliveries[n] = offset, kind, times
+  keys[n], values[n] = entry[2][2], entry[2][4]
   bytes = bytes + size
 end
 -- What others had for too long, or gave back.
@@ -65,7 +68,7 @@ for _, entry in ipairs(claimed[2]) do
   pick(entry, offset, size, kind, pending and pending[4] or 2)
 end
 local unwanted, scanned, dry = {}, 0, false
-while #picked < want and (bytes < room or #picked == 0) and scanned < 10000 do
+while n < want and (bytes < room or n == 0) and scanned < 10000 do
   local read = redis.call('XREADGROUP', 'GROUP', group, consumer, 'COUNT', fit(), 'STREAMS', stream,
                           '>')
   if not read then
@@ -88,7 +91,7 @@ end
 settle(unwanted, group)
 if #unwanted > 0 then redis.call('HINCRBY', own, 'filtered', #unwanted) end
 
-if #picked == 0 then
+if n == 0 then
   if not dry then return {'again', claimed[1], gone} end
   local sole = not ended() and get('sole')
   if sole then
@@ -112,29 +115,34 @@ if #picked == 0 then
   end
   return {'none', claimed[1], await('items'), gone}
 end
-redis.call('HINCRBY', own, 'delivered', #picked)
+redis.call('HINCRBY', own, 'delivered', n)
 if again > 0 then redis.call('HINCRBY', own, 'redelivered', again) end
 
-local runs, index, body = {}, {struct.pack('<I4I4', #picked, 0)}, {}
-local at = 8 + 8 * #picked
-for _, item in ipairs(picked) do
-  local offset, kind, deliveries, key, value = unpack(item)
-  local gap = (-at) % 16
-  if gap > 0 then body[#body + 1] = string.rep('\0', gap) end
+local zeros, large = {}, {}
+for i = 1, 15 do zeros[i] = string.rep('\0', i) end
+local runs, index, body, at = {}, {struct.pack('<I4I4', n, 0)}, {}, 8 + 8 * n
+for i = 1, n do
+  local offset, kind, key, value = offsets[i], kinds[i], keys[i], values[i]
+  if kind == 0 and #value > 16384 then
+    kind = 2
+    large[#large + 1] = value
+    value = ''
+  end
+  local gap, last = (-at) % 16, #runs
+  if gap > 0 then body[#body + 1] = zeros[gap] end
   local middle = at + gap + #value
   at = middle + #key
-  index[#index + 1] = struct.pack('<I4I4', middle, at)
+  index[i + 1] = struct.pack('<I4I4', middle, at)
   body[#body + 1] = value
-  body[#body + 1] = key
-  local n = #runs
-  if n > 0 and kind == 0 and runs[n] == 0 and runs[n - 1] == deliveries and
-     runs[n - 3] + runs[n - 2] == offset then
-    runs[n - 2] = runs[n - 2] + 1
+  if #key > 0 then body[#body + 1] = key end
+  if last > 0 and kind == 0 and runs[last] == 0 and runs[last - 1] == deliveries[i] and
+     runs[last - 3] + runs[last - 2] == offset then
+    runs[last - 2] = runs[last - 2] + 1
   else
-    runs[n + 1], runs[n + 2], runs[n + 3], runs[n + 4] = offset, 1, deliveries, kind
+    runs[last + 1], runs[last + 2], runs[last + 3], runs[last + 4] = offset, 1, deliveries[i], kind
   end
 end
-return {'items', claimed[1], runs, table.concat(index) .. table.concat(body), gone}
+return {'items', claimed[1], runs, table.concat(index) .. table.concat(body), gone, large}
 )lua";
 
 constexpr std::string_view kOwn = R"lua(

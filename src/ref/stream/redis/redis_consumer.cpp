@@ -12,6 +12,10 @@ namespace {
 
 using Clock = RedisBroker::Clock;
 
+// Kinds of items, as the server has them.
+constexpr std::int64_t kHandle = 1;
+constexpr std::int64_t kOnItsOwn = 2;
+
 // Ranges without what lies between delivered items: this consumer may have that by another
 // delivery.
 std::vector<OffsetRange> exactly(const std::vector<LeasedItems::Slice>& slices,
@@ -132,8 +136,14 @@ Result<std::shared_ptr<LeasedItems>> RedisConsumer::delivered(RedisReply reply) 
   LeasedItems::Parts parts{.lease_time = options_.lease};
   std::vector<std::size_t> objects;
   std::uint32_t items = 0;
+  std::size_t large = 0;
+  // Values that are read where they lie begin at multiples of 16 bytes.
+  const auto aligned = [](Bytes bytes) {
+    return reinterpret_cast<std::uintptr_t>(bytes.data()) % BatchView::kAlign == 0;
+  };
+  bool good = aligned(image);
   for (std::size_t i = 0; i + 3 < runs.size(); i += 4) {
-    if (runs[i + 3].number != 0) objects.push_back(parts.slices.size());
+    if (runs[i + 3].number == kHandle) objects.push_back(parts.slices.size());
     const auto count = static_cast<std::uint32_t>(runs[i + 1].number);
     parts.slices.push_back({.first = static_cast<std::uint64_t>(runs[i].number),
                             .items = count,
@@ -142,11 +152,14 @@ Result<std::shared_ptr<LeasedItems>> RedisConsumer::delivered(RedisReply reply) 
                             .image = image,
                             .number = items});
     items += count;
+    if (runs[i + 3].number != kOnItsOwn) continue;
+    good = good && large < answer.list(5).size() && count == 1;
+    if (!good) break;
+    parts.slices.back().elsewhere = bytes_of(answer.list(5)[large++].text);
+    good = aligned(parts.slices.back().elsewhere);
   }
-  // Values that are read where they lie begin at multiples of 16 bytes.
-  const bool aligned = reinterpret_cast<std::uintptr_t>(image.data()) % BatchView::kAlign == 0;
   const auto there = check_batch(image);
-  if (!there || *there != items || !aligned) {
+  if (!there || *there != items || !good) {
     return fail(ErrorCode::protocol_violation, "{} sent a batch that is none: {}",
                 group_->broker().name(), there ? "its items" : there.error().message);
   }

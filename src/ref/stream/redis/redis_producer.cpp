@@ -86,11 +86,17 @@ Status RedisTopicOut::append(std::uint64_t sequence, const PackedItems& items,
 
 Status RedisTopicOut::append_image(std::uint64_t sequence, const PackedItems& items, Kind kind,
                                    std::chrono::nanoseconds at_most) {
-  image_.assign(1, write_index(items.entries, index_));
-  image_.insert(image_.end(), items.parts.begin(), items.parts.end());
   ScriptCall call(Script::append, place_.topic);
-  call.add(place_.id).add(place_.producer).add(sequence).add_parts(image_);
-  call.add(static_cast<std::uint64_t>(kind));
+  call.add(place_.id).add(place_.producer).add(sequence);
+  if (items.alone) {
+    const std::size_t last = items.parts.size() - 1;
+    call.add("").add(static_cast<std::uint64_t>(kind)).add(text_of(items.parts[last]));
+    call.add_parts(items.parts.first(last));
+  } else {
+    image_.assign(1, write_index(items.entries, index_));
+    image_.insert(image_.end(), items.parts.begin(), items.parts.end());
+    call.add_parts(image_).add(static_cast<std::uint64_t>(kind));
+  }
   const Clock::time_point until = Clock::now() + at_most;
   for (;;) {
     GODWIT_TRY(const RedisReply reply, broker_->call_until(call, until));

@@ -50,9 +50,9 @@ local function now_ms()
 end
 -- Offset, size and kind.
 local function split(id)
-  local dash = string.find(id, '-', 1, true)
-  local rest = tonumber(string.sub(id, dash + 1))
-  return tonumber(string.sub(id, 1, dash - 1)), math.floor(rest / 2), rest % 2
+  local offset, rest = string.match(id, '^(%d+)%-(%d+)$')
+  rest = tonumber(rest)
+  return tonumber(offset), math.floor(rest / 2), rest % 2
 end
 
 -- Whoever finds nothing says so, and waits for an entry after the one that is named here.
@@ -105,20 +105,22 @@ end
 -- --- What goes ---
 
 local gone = {}  -- handles of items that went
-local function drop(ids)
+-- All that are older than `low`, if that is known, go with them: nobody wants any of those.
+local function drop(ids, low)
   if #ids == 0 then return end
-  local bytes = 0
-  for from = 1, #ids, 1000 do
-    local to = math.min(from + 999, #ids)
-    for i = from, to do
-      local _, size, kind = split(ids[i])
-      bytes = bytes + size
-      if kind == 1 then
-        local entry = redis.call('XRANGE', stream, ids[i], ids[i])[1]
-        if entry then gone[#gone + 1] = entry[2][4] end
-      end
+  local bytes, single = 0, {}
+  for _, id in ipairs(ids) do
+    local offset, size, kind = split(id)
+    bytes = bytes + size
+    if kind == 1 then
+      local entry = redis.call('XRANGE', stream, id, id)[1]
+      if entry then gone[#gone + 1] = entry[2][4] end
     end
-    redis.call('XDEL', stream, unpack(ids, from, to))
+    if not low or offset >= low then single[#single + 1] = id end
+  end
+  if #single < #ids then redis.call('XTRIM', stream, 'MINID', '=', text(low) .. '-0') end
+  for from = 1, #single, 1000 do
+    redis.call('XDEL', stream, unpack(single, from, math.min(from + 999, #single)))
   end
   redis.call('HINCRBY', meta, 'kept', text(-bytes))
   ring('room')
@@ -167,12 +169,17 @@ local function settle(ids, group)
     if replays() then
       trim(0)
     else
-      local all, free = groups(), {}
-      for _, id in ipairs(ids) do
-        local offset = split(id)
-        if not wanted(all, group, id, offset) then free[#free + 1] = id end
+      local all, free, low = groups(), {}, number('end')
+      for _, one in ipairs(all) do low = math.min(low, one.low) end
+      if #all == 1 then
+        free = ids
+      else
+        for _, id in ipairs(ids) do
+          local offset = split(id)
+          if not wanted(all, group, id, offset) then free[#free + 1] = id end
+        end
       end
-      drop(free)
+      drop(free, low)
     end
   end
   finish()

@@ -26,7 +26,7 @@ namespace godwit::ref::stream {
 
 enum class Script : std::uint8_t {
   open,    // new id, type, given, max, replay items, bytes, ms, groups awaited, producer, sole
-  append,  // producer, sequence, image, kind
+  append,  // producer, sequence, image, kind; or for the image key and bytes, last
   beat,    // producer
   resign,  // producer
   close,   // code, why

@@ -47,8 +47,10 @@ if ended() then return ended() end
 local sequence, image, kind, now = tonumber(ARGV[3]), ARGV[4], tonumber(ARGV[5]), now_ms()
 local known = redis.call('HGET', producers, ARGV[2])
 if known and sequence <= tonumber(string.match(known, '^%d+')) then return {'ok', gone} end
-local count = struct.unpack('<I4', image)
-local first, max, needed = number('end'), number('max'), #image + 48 * count
+local lone_key, lone_value = ARGV[6], ARGV[7]
+local count = lone_key and 1 or struct.unpack('<I4', image)
+local bytes = lone_key and #lone_key + #lone_value or #image
+local first, max, needed = number('end'), number('max'), bytes + 48 * count
 if needed > max then return {'too_large', get('max')} end
 if number('kept') + needed > max and replays() then trim(needed) end
 if number('kept') + needed > max then
@@ -57,28 +59,36 @@ if number('kept') + needed > max then
 end
 local timed = number('replay_ms') > 0
 local for_nobody = not keeps_all() and not replays() and #groups() == 0
-local kept, largest, at = 0, number('largest'), 8 + 8 * count
-for i = 1, count do
-  at = at + (-at) % 16
-  local middle, last = struct.unpack('<I4I4', image, 1 + 8 * i)
-  local size = last - at + 48
-  local id = text(first + i - 1) .. '-' .. text(2 * size + kind)
-  local key, value = string.sub(image, middle + 1, last), string.sub(image, at + 1, middle)
+local kept, largest = 0, number('largest')
+local function store(offset, key, value)
+  local size = #key + #value + 48
+  if size > largest then largest = size end
   if for_nobody then
     if kind == 1 then gone[#gone + 1] = value end
-  elseif timed then
+    return
+  end
+  kept = kept + size
+  local id = text(offset) .. '-' .. text(2 * size + kind)
+  if timed then
     redis.call('XADD', stream, id, 'k', key, 'v', value, 't', text(now))
-    kept = kept + size
   else
     redis.call('XADD', stream, id, 'k', key, 'v', value)
-    kept = kept + size
   end
-  if size > largest then largest = size end
-  at = last
+end
+if lone_key then
+  store(first, lone_key, lone_value)
+else
+  local at = 8 + 8 * count
+  for i = 1, count do
+    at = at + (-at) % 16
+    local middle, last = struct.unpack('<I4I4', image, 1 + 8 * i)
+    store(first + i - 1, string.sub(image, middle + 1, last), string.sub(image, at + 1, middle))
+    at = last
+  end
 end
 redis.call('HSET', producers, ARGV[2], ARGV[3] .. ' ' .. text(now))
 redis.call('HSET', meta, 'end', text(first + count), 'largest', text(largest),
-           'kept', text(number('kept') + kept), 'bytes', text(number('bytes') + #image))
+           'kept', text(number('kept') + kept), 'bytes', text(number('bytes') + bytes))
 ring('items')
 return {'ok', gone}
 )lua";
