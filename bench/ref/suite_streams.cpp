@@ -10,9 +10,10 @@ namespace {
 
 using Do = Order::Do;
 
-// Of one measured run; enough for the first items not to count.
-std::uint32_t items_of(const Scope& scope, std::uint64_t size) {
-  const std::uint64_t bytes = scope.quick ? 20'000'000 : 200'000'000;
+// Of one measured run; enough for the first items not to count. Redis takes its time.
+std::uint32_t items_of(const Scope& scope, Do what, std::uint64_t size) {
+  const bool redis = what == Do::take_redis_stream || what == Do::take_object_stream;
+  const std::uint64_t bytes = scope.quick || redis ? 20'000'000 : 200'000'000;
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(bytes / size, 8, 1'000'000));
 }
 
@@ -20,7 +21,7 @@ std::uint32_t items_of(const Scope& scope, std::uint64_t size) {
 // ready, and what the sum of all was.
 template <class Send>
 Result<Sample> by_item(Setup& setup, Do what, std::uint64_t size, const Send& send) {
-  const std::uint32_t items = items_of(setup.scope(), size);
+  const std::uint32_t items = items_of(setup.scope(), what, size);
   Order order = setup.order(what, size);
   order.rounds = items;
   const std::uint64_t expected = sum_of(setup.bytes(size).data(), size) * items;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "node/stream_fleet_for_test.hpp"
+#include "ref/stream/broker.hpp"
 
 namespace godwit::node {
 namespace {
@@ -34,7 +35,7 @@ TEST_P(StreamEnds, WhatIsNotAckedInTimeComesAgainAndAnAckThatIsLateDoesNothing) 
   auto out = producer<std::uint64_t>({.linger = 0ns});
   good(out.send(std::uint64_t{1}));
   auto slow = consumer<std::uint64_t>("all", {.lease = 200ms, .fetch_ahead = false});
-  auto quick = consumer<std::uint64_t>("all", {.lease = 5s});
+  auto quick = consumer<std::uint64_t>("all", {.lease = 200ms, .fetch_ahead = false});
   {
     const auto late = good(slow.next(10s));
     EXPECT_EQ(late->deliveries(), 1);
@@ -62,6 +63,15 @@ TEST_P(StreamEnds, AGroupThatDoesNotLastEndsWithItsLastConsumerAndKeepsNothing) 
   expect_error(lasting.next(20ms), ErrorCode::deadline);
   expect_kept(0);
   EXPECT_EQ(status().groups.size(), 1);
+}
+
+TEST_P(StreamEnds, ABatchThatIsSentAgainIsNotAppendedAgain) {
+  const auto out = good(home().core().produce("topic", 0, {}));
+  const ref::stream::BatchView::Entry entry{5, 5};
+  const Bytes bytes = bytes_of("hello");
+  const ref::stream::PackedItems items{.entries = {&entry, 1}, .parts = {&bytes, 1}};
+  for (const std::uint64_t sequence : {1, 1, 2, 2, 1}) good(out->append(sequence, items, 10s));
+  EXPECT_EQ(status().end, 2);
 }
 
 TEST_P(StreamEnds, AnAbortIsWhatConsumersGetAfterTheLastItem) {

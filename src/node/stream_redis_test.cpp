@@ -163,6 +163,21 @@ TEST(StreamRedis, WhatAKilledConsumerHadGoesToAnotherAfterItsLease) {
   EXPECT_EQ(good(topic_status(broker, "t")).kept_bytes, 0);
 }
 
+TEST(StreamRedis, WhatDidNotArriveComesAgainAfterTheLeaseAndTheEndAfterThat) {
+  const RedisForTest server;
+  const Broker broker = good(Broker::connect(server.url()));
+  auto out = good(Out::open(broker, "t"));
+  auto in = good(In::join(broker, "t", "all", {.lease = 300ms}));
+  for (std::uint64_t i = 0; i < 3; ++i) good(out.send(i));
+  good(out.close());
+  // As if the server's answer had been lost.
+  const std::string take =
+      "local who = redis.call('XINFO', 'CONSUMERS', KEYS[1], 'all')[1][2] "
+      "return #redis.call('XREADGROUP', 'GROUP', 'all', who, 'COUNT', 2, 'STREAMS', KEYS[1], '>')";
+  ASSERT_EQ(server.ask({"EVAL", take, "1", "godwit:{t}"}), "1");
+  EXPECT_EQ(read_all(in).size(), 3);
+}
+
 TEST(StreamRedis, AKilledSoleProducerIsAnErrorAfterItsLastItemLong) {
   const RedisForTest server;
   Victim victim([&] {

@@ -123,7 +123,10 @@ Result<std::shared_ptr<LeasedItems>> RedisConsumer::next(std::chrono::nanosecond
       return fail(ErrorCode::deadline, "topic '{}' had nothing new within {} ms", place.topic,
                   std::chrono::duration_cast<std::chrono::milliseconds>(at_most).count());
     }
-    if (word == "none") broker.wait_for_bell(place.topic, "items", answer.text(2), until);
+    if (word == "again") continue;
+    // No bell tells that a lease is over.
+    const Clock::time_point look = Clock::now() + std::max(lease / 2, kLookAgain);
+    broker.wait_for_bell(place.topic, "items", answer.text(2), std::min(until, look));
   }
 }
 

@@ -66,6 +66,8 @@ class RedisConsumer final : public ConsumerCore {
   static constexpr std::uint32_t kMaxItems = 10'000;  // of one delivery
   static constexpr std::uint64_t kMaxBytes = std::uint64_t{32} << 20;
   static constexpr std::chrono::hours kMaxLease{24};
+  // Where leases are short, how often those of others are looked at.
+  static constexpr std::chrono::milliseconds kLookAgain{10};
 
   RedisConsumer(std::shared_ptr<RedisGroup> group, const ConsumerOptions& options)
       : group_(std::move(group)), options_(options) {}
