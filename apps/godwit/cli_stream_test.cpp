@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "exit.hpp"
+#include "ref/channel/redis/redis_for_test.hpp"
 #include "sandbox_test.hpp"
 #include "trace/json_value.hpp"
 
@@ -72,6 +73,27 @@ TEST_F(CliStream, WhatComesToNothingSaysWhy) {
   EXPECT_EQ((*listed)["topics"].items().size(), 2) << "an error makes topics, too";
   good({"stream", "rm", "quiet", "--group", "godwit"});
   good({"stream", "rm", "quiet"});
+}
+
+TEST_F(CliStream, ARedisServerIsABrokerWithoutAFleet) {
+  const ref::RedisForTest server;
+  const std::string at = "--broker=" + server.url();
+  good({"stream", "send", "log", lines_, "--key", "k", at});
+  EXPECT_EQ(good({"stream", "recv", "log", "--count", "2", at}), "one\ntwo\n");
+  EXPECT_EQ(good({"stream", "recv", "log", "--count", "1", "--json", at}),
+            "{\"offset\": 2, \"key\": \"k\", \"deliveries\": 1, \"text\": \"\"}\n");
+  EXPECT_THAT(good({"stream", "stat", "log", at}), HasSubstr("4 items"));
+  EXPECT_THAT(good({"stream", "ls", at}), HasSubstr(server.address()));
+  good({"stream", "close", "log", at});
+  EXPECT_EQ(good({"stream", "recv", "log", at}), "last without an end\n");
+  good({"stream", "rm", "log", at});
+  bad({"stream", "stat", "log", at}, Exit::bad_file, "log");
+  bad({"stream", "ls", "--broker", "kafka://x"}, Exit::internal, "kafka");
+  const std::string large = sandbox_.write("large", std::string(1'000'000, 'x'));
+  good({"stream", "send", "frames", large, "--whole", at, "--on", "n1"});
+  EXPECT_THAT(good({"objects"}), HasSubstr("n1")) << "it is an object";
+  EXPECT_EQ(good({"stream", "recv", "frames", "--count", "1", "--raw", at, "--on", "n0"}).size(),
+            1'000'000);
 }
 
 }  // namespace

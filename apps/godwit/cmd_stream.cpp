@@ -20,7 +20,8 @@ namespace {
 struct StreamOrder {
   ConnectOptions connection;
   std::string topic;
-  std::string node{};  // empty: wherever it is
+  std::string broker{};  // empty: the fleet's nodes are
+  std::string node{};    // empty: wherever it is
   std::string group = "godwit";
   std::string from = "oldest";
   std::string wait{};
@@ -33,19 +34,36 @@ struct StreamOrder {
   ReceiveOrder receive{};
 };
 
-using HomeResult = tl::expected<NodeHandle, Failed>;
+// The fleet is there as long as the broker needs it; none: nothing does.
+struct Place {
+  std::optional<Fleet> fleet;
+  Broker broker;
+};
+using PlaceResult = tl::expected<Place, Failed>;
 
-// The node that was named, or the one that has the topic. With `make` the first one, if none has.
-HomeResult home_of(const Fleet& fleet, const StreamOrder& order, bool make) {
-  if (!order.node.empty()) {
-    GODWIT_TRY(const std::vector<NodeHandle> nodes, choose_nodes(fleet, order.node));
-    return nodes.front();
+PlaceResult at_broker(const StreamOrder& order) {
+  if (order.node.empty()) {
+    GODWIT_TRY(Broker broker, Broker::connect(order.broker));
+    return Place{std::nullopt, std::move(broker)};
   }
-  GODWIT_TRY(const std::vector<NodeHandle> nodes, choose_nodes(fleet, "all"));
+  GODWIT_TRY(Fleet fleet, connect(order.connection));
+  GODWIT_TRY(const std::vector<NodeHandle> nodes, choose_nodes(fleet, order.node));
+  GODWIT_TRY(Broker broker, Broker::connect(order.broker, nodes.front()));
+  return Place{std::move(fleet), std::move(broker)};
+}
+
+// The broker or the node that was named, or the node that has the topic. With `make` the first one,
+// if none has.
+PlaceResult place_of(const StreamOrder& order, bool make) {
+  if (!order.broker.empty()) return at_broker(order);
+  GODWIT_TRY(Fleet fleet, connect(order.connection));
+  GODWIT_TRY(const std::vector<NodeHandle> nodes,
+             choose_nodes(fleet, order.node.empty() ? "all" : order.node));
+  if (!order.node.empty()) return Place{std::move(fleet), nodes.front()};
   for (const NodeHandle& node : nodes) {
-    if (topic_status(node, order.topic)) return node;
+    if (topic_status(node, order.topic)) return Place{std::move(fleet), node};
   }
-  if (make) return nodes.front();
+  if (make) return Place{std::move(fleet), nodes.front()};
   return tl::unexpected(Failed(
       {ErrorCode::not_found, fmt::format("no node has a topic '{}': `godwit stream ls` lists "
                                          "those there are",
@@ -57,29 +75,37 @@ std::string state_of(const TopicStatus& topic) {
   return topic.error == ErrorCode::none ? "ended" : std::string(to_string(topic.error));
 }
 
-void write(trace::Json& out, const TopicStatus& topic, const NodeHandle& home) {
-  out.field("topic", topic.name).field("home", home.name()).field("items", topic.end);
+void write(trace::Json& out, const TopicStatus& topic, const std::string& home) {
+  out.field("topic", topic.name).field("home", home).field("items", topic.end);
   out.field("oldest", topic.oldest).field("bytes", topic.appended_bytes);
   out.field("kept_bytes", topic.kept_bytes).field("producers", topic.producers);
   out.field("group_count", topic.group_count).field("state", state_of(topic));
 }
 
 Ended ls(const StreamOrder& order, bool json) {
-  GODWIT_TRY(const Fleet fleet, connect(order.connection));
-  GODWIT_TRY(const std::vector<NodeHandle> nodes,
-             choose_nodes(fleet, order.node.empty() ? "all" : order.node));
+  std::optional<Fleet> fleet;
+  std::vector<Broker> brokers;
+  if (order.broker.empty()) {
+    GODWIT_TRY(fleet, connect(order.connection));
+    GODWIT_TRY(const std::vector<NodeHandle> nodes,
+               choose_nodes(*fleet, order.node.empty() ? "all" : order.node));
+    brokers.assign(nodes.begin(), nodes.end());
+  } else {
+    GODWIT_TRY(Broker broker, Broker::connect(order.broker));
+    brokers.push_back(std::move(broker));
+  }
   Columns columns({"TOPIC", "HOME", ">ITEMS", ">BYTES", ">KEPT", ">PRODUCERS", ">GROUPS", "STATE"});
   trace::Json out;
   out.open('{').key("topics").open('[');
-  for (const NodeHandle& node : nodes) {
-    GODWIT_TRY(const std::vector<TopicStatus> topics, list_topics(node));
+  for (const Broker& broker : brokers) {
+    GODWIT_TRY(const std::vector<TopicStatus> topics, list_topics(broker));
     for (const TopicStatus& topic : topics) {
-      columns.add({printable(topic.name), printable(node.name()), fmt::format("{}", topic.end),
+      columns.add({printable(topic.name), printable(broker.name()), fmt::format("{}", topic.end),
                    byte_text(topic.appended_bytes), byte_text(topic.kept_bytes),
                    fmt::format("{}", topic.producers), fmt::format("{}", topic.group_count),
                    state_of(topic)});
       out.open('{');
-      write(out, topic, node);
+      write(out, topic, broker.name());
       out.close('}');
     }
   }
@@ -88,13 +114,12 @@ Ended ls(const StreamOrder& order, bool json) {
 }
 
 Ended stat(const StreamOrder& order, bool json) {
-  GODWIT_TRY(const Fleet fleet, connect(order.connection));
-  GODWIT_TRY(const NodeHandle home, home_of(fleet, order, false));
-  GODWIT_TRY(const TopicStatus topic, topic_status(home, order.topic));
+  GODWIT_TRY(const Place place, place_of(order, false));
+  GODWIT_TRY(const TopicStatus topic, topic_status(place.broker, order.topic));
   if (json) {
     trace::Json out;
     out.open('{');
-    write(out, topic, home);
+    write(out, topic, place.broker.name());
     out.key("groups").open('[');
     for (const GroupStatus& group : topic.groups) {
       out.open('{').field("group", group.name).field("next", group.next);
@@ -107,9 +132,9 @@ Ended stat(const StreamOrder& order, bool json) {
   }
   fmt::print(
       "topic '{}' at {}: {} items, {} in all, {} kept from offset {} on; {} producer{}; {}\n",
-      printable(topic.name), printable(home.name()), topic.end, byte_text(topic.appended_bytes),
-      byte_text(topic.kept_bytes), topic.oldest, topic.producers, topic.producers == 1 ? "" : "s",
-      state_of(topic));
+      printable(topic.name), printable(place.broker.name()), topic.end,
+      byte_text(topic.appended_bytes), byte_text(topic.kept_bytes), topic.oldest, topic.producers,
+      topic.producers == 1 ? "" : "s", state_of(topic));
   Columns columns(
       {"GROUP", ">CONSUMERS", ">ACKED", ">LAG", ">LEASED", ">DELIVERED", ">AGAIN", ">FILTERED"});
   for (const GroupStatus& group : topic.groups) {
@@ -123,16 +148,15 @@ Ended stat(const StreamOrder& order, bool json) {
 }
 
 Ended send(const StreamOrder& order, bool json) {
-  GODWIT_TRY(const Fleet fleet, connect(order.connection));
-  GODWIT_TRY(const NodeHandle home, home_of(fleet, order, true));
+  GODWIT_TRY(const Place place, place_of(order, true));
   SendOrder what = order.send;
   what.topic = order.topic;
   what.options.topic =
       TopicOptions{.max_bytes = order.max_mb << 20U, .replay = {.items = order.replay}};
-  GODWIT_TRY(const Transferred sent, send_items(home, what));
+  GODWIT_TRY(const Transferred sent, send_items(place.broker, what));
   if (!json) return {};
   trace::Json out;
-  out.open('{').field("topic", order.topic).field("home", home.name());
+  out.open('{').field("topic", order.topic).field("home", place.broker.name());
   out.field("items", sent.items).field("bytes", sent.bytes).field("closed", sent.ended);
   fmt::print("{}\n", out.close('}').text());
   return {};
@@ -165,9 +189,8 @@ Ended receive(const StreamOrder& order, bool json) {
   what.topic = order.topic;
   what.group = order.group;
   what.json = json;
-  GODWIT_TRY(const Fleet fleet, connect(order.connection));
-  GODWIT_TRY(const NodeHandle home, home_of(fleet, order, true));
-  GODWIT_TRY(const Transferred received, receive_items(home, what));
+  GODWIT_TRY(const Place place, place_of(order, true));
+  GODWIT_TRY(const Transferred received, receive_items(place.broker, what));
   static_cast<void>(received);
   return {};
 }
@@ -179,19 +202,17 @@ void print_done(const StreamOrder& order, std::string_view done) {
 }
 
 Ended close(const StreamOrder& order, bool json) {
-  GODWIT_TRY(const Fleet fleet, connect(order.connection));
-  GODWIT_TRY(const NodeHandle home, home_of(fleet, order, false));
-  GODWIT_TRY(auto producer, detail::StreamProducer::open(home, order.topic, 0, {}));
+  GODWIT_TRY(const Place place, place_of(order, false));
+  GODWIT_TRY(auto producer, detail::StreamProducer::open(place.broker, order.topic, 0, {}));
   GODWIT_CHECK(producer.close());
   if (json) print_done(order, "closed");
   return {};
 }
 
 Ended rm(const StreamOrder& order, bool json) {
-  GODWIT_TRY(const Fleet fleet, connect(order.connection));
-  GODWIT_TRY(const NodeHandle home, home_of(fleet, order, false));
-  GODWIT_CHECK(order.group.empty() ? remove_topic(home, order.topic)
-                                   : remove_group(home, order.topic, order.group));
+  GODWIT_TRY(const Place place, place_of(order, false));
+  GODWIT_CHECK(order.group.empty() ? remove_topic(place.broker, order.topic)
+                                   : remove_group(place.broker, order.topic, order.group));
   if (json) print_done(order, "removed");
   return {};
 }
@@ -208,6 +229,9 @@ Added add(CLI::App& parent, Invocation& invocation, const CommandText& text, Act
   auto order = std::make_shared<StreamOrder>();
   order->connection.add_to(command);
   command.add_option("--on", order->node, "The topic's home: a node's name, id or index");
+  command.add_option("--broker", order->broker,
+                     "Where topics are instead of nodes, such as redis://host:6379; large items "
+                     "are then objects at --on");
   add_json_flag(command, invocation);
   if (text.name != "ls") command.add_option("TOPIC", order->topic, "Its name")->required();
   command.callback([&invocation, order, action] {

@@ -111,10 +111,10 @@ void print_item(const detail::StreamItem& item, const ReceiveOrder& order) {
 
 }  // namespace
 
-tl::expected<Transferred, Failed> send_items(const NodeHandle& home, const SendOrder& order) {
+tl::expected<Transferred, Failed> send_items(const Broker& broker, const SendOrder& order) {
   catch_interrupts();
   GODWIT_TRY(auto producer,
-             detail::StreamProducer::open(home, order.topic, Codec::type_hash(), order.options));
+             detail::StreamProducer::open(broker, order.topic, Codec::type_hash(), order.options));
   GODWIT_TRY(Transferred sent,
              order.whole ? send_whole(producer, order) : send_lines(producer, order));
   if (order.close) GODWIT_CHECK(producer.close());
@@ -122,11 +122,11 @@ tl::expected<Transferred, Failed> send_items(const NodeHandle& home, const SendO
   return sent;
 }
 
-tl::expected<Transferred, Failed> receive_items(const NodeHandle& home, const ReceiveOrder& order) {
+tl::expected<Transferred, Failed> receive_items(const Broker& broker, const ReceiveOrder& order) {
   constexpr std::chrono::nanoseconds kLook = std::chrono::milliseconds(200);
   catch_interrupts();
   GODWIT_TRY(auto consumer,
-             detail::StreamConsumer::join(home, order.topic, order.group, 0, order.options));
+             detail::StreamConsumer::join(broker, order.topic, order.group, 0, order.options));
   Transferred received;
   TransferBar bar("receiving", 0);
   std::chrono::nanoseconds waited{};

@@ -7,7 +7,6 @@
 #include <string>
 
 #include "exit.hpp"
-#include "godwit/fleet.hpp"
 #include "godwit/stream.hpp"
 
 namespace godwit::cli {
@@ -39,10 +38,10 @@ struct Transferred {
 };
 
 // Items are the type `str` in both: what C++ knows as std::string.
-[[nodiscard]] tl::expected<Transferred, Failed> send_items(const NodeHandle& home,
+[[nodiscard]] tl::expected<Transferred, Failed> send_items(const Broker& broker,
                                                            const SendOrder& order);
 // Items of any type, as bytes, to standard output; each is acked when it has been written.
-[[nodiscard]] tl::expected<Transferred, Failed> receive_items(const NodeHandle& home,
+[[nodiscard]] tl::expected<Transferred, Failed> receive_items(const Broker& broker,
                                                               const ReceiveOrder& order);
 
 }  // namespace godwit::cli

@@ -36,7 +36,11 @@ constexpr std::chrono::seconds kPatience{20};
 
 class FarProgram {
  public:
-  FarProgram(Fleet fleet, fabric::Mapping memory, fabric::Fd tcp, std::optional<RedisObjects> redis)
+  struct Redis {
+    std::string url;
+    RedisObjects objects;
+  };
+  FarProgram(Fleet fleet, fabric::Mapping memory, fabric::Fd tcp, std::optional<Redis> redis)
       : fleet_(std::move(fleet)),
         memory_(std::move(memory)),
         tcp_(std::move(tcp)),
@@ -78,7 +82,7 @@ class FarProgram {
       case Do::read_arena: return sum_of(memory_.data() + Stage::kBytes, order.size);
       case Do::read_redis: {
         if (!redis_) return fail(ErrorCode::unsupported, "there is no Redis");
-        GODWIT_TRY(const std::size_t size, redis_->get("object", warm_));
+        GODWIT_TRY(const std::size_t size, redis_->objects.get("object", warm_));
         return sum_of(warm_.data(), size);
       }
       case Do::read_tcp: {
@@ -106,7 +110,9 @@ class FarProgram {
         await(stage().question, turn);
         return floors::now_ns() - stage().question.value;
       }
-      case Do::take_stream: return take_stream(order);
+      case Do::take_stream: return take_stream(fleet_.node(0), order);
+      case Do::take_redis_stream:
+      case Do::take_object_stream: return take_redis_stream(order);
       case Do::drain_tcp: return drain_tcp(order);
       case Do::peak_memory: return Result<std::uint64_t>(memory_of(::getpid()).peak_bytes);
     }
@@ -154,9 +160,17 @@ class FarProgram {
     return Result<std::uint64_t>(order.rounds);
   }
 
-  Result<std::uint64_t> take_stream(const Order& order) {
+  Result<std::uint64_t> take_redis_stream(const Order& order) {
+    if (!redis_) return fail(ErrorCode::unsupported, "there is no Redis");
+    const bool objects = order.what == Order::Do::take_object_stream;
+    GODWIT_TRY(const Broker broker, objects ? Broker::connect(redis_->url, fleet_.node(0))
+                                            : Broker::connect(redis_->url));
+    return take_stream(broker, order);
+  }
+
+  static Result<std::uint64_t> take_stream(const Broker& broker, const Order& order) {
     GODWIT_TRY(auto in,
-               Consumer<std::uint64_t[]>::join(fleet_.node(0), "bench", "far", {.lasting = false}));
+               Consumer<std::uint64_t[]>::join(broker, "bench", "far", {.lasting = false}));
     GODWIT_CHECK(reply(Result<std::uint64_t>(0)));
     std::uint64_t sum = 0;
     for (std::uint32_t i = 0; i < order.rounds; ++i) {
@@ -184,7 +198,7 @@ class FarProgram {
   Fleet fleet_;
   fabric::Mapping memory_;
   fabric::Fd tcp_;
-  std::optional<RedisObjects> redis_;
+  std::optional<Redis> redis_;
   std::vector<std::byte> warm_;
   int core_ = 0;
 };
@@ -215,9 +229,10 @@ Result<FarProgram> make_program(char** arguments) {
   ClientOptions client{.name = "far"};
   client.spin_us = std::stoll(arguments[1]);
   GODWIT_TRY(Fleet fleet, Fleet::join(arguments[0], client));
-  std::optional<RedisObjects> redis;
+  std::optional<FarProgram::Redis> redis;
   if (const std::string socket = arguments[3]; !socket.empty()) {
-    GODWIT_TRY(redis, RedisObjects::connect(socket));
+    GODWIT_TRY(RedisObjects objects, RedisObjects::connect(socket));
+    redis.emplace("redis:" + socket, std::move(objects));
   }
   return FarProgram(std::move(fleet), std::move(memory), std::move(tcp), std::move(redis));
 }

@@ -30,6 +30,8 @@ struct Order {
     // Join the topic "bench" as a group of its own, and say so with a Reply; then take and ack
     // `rounds` items of `size` bytes, and read every byte: their sum.
     take_stream,
+    take_redis_stream,   // the same of a topic in Redis
+    take_object_stream,  // the same of one whose large items are objects at the node
     // A Reply at once; then receive `rounds` items of `size` bytes, small ones together, and read
     // every byte: their sum.
     drain_tcp,

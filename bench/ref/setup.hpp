@@ -57,6 +57,10 @@ class Setup {
   [[nodiscard]] const FarSide& far() const { return *far_; }
   // Null: there is none.
   [[nodiscard]] RedisObjects* redis() const { return redis_client_.get(); }
+  // As a broker; empty: there is none.
+  [[nodiscard]] std::string redis_url() const {
+    return redis_server_ ? "redis:" + redis_server_->unix_socket() : "";
+  }
   // Of the channel; gone with this.
   [[nodiscard]] const std::string& folder() const { return folder_; }
   ~Setup();

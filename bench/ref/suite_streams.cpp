@@ -10,9 +10,10 @@ namespace {
 
 using Do = Order::Do;
 
-// Of one measured run; enough for the first items not to count.
-std::uint32_t items_of(const Scope& scope, std::uint64_t size) {
-  const std::uint64_t bytes = scope.quick ? 20'000'000 : 200'000'000;
+// Of one measured run; enough for the first items not to count. Redis takes its time.
+std::uint32_t items_of(const Scope& scope, Do what, std::uint64_t size) {
+  const bool redis = what == Do::take_redis_stream || what == Do::take_object_stream;
+  const std::uint64_t bytes = scope.quick || redis ? 20'000'000 : 200'000'000;
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(bytes / size, 8, 1'000'000));
 }
 
@@ -20,7 +21,7 @@ std::uint32_t items_of(const Scope& scope, std::uint64_t size) {
 // ready, and what the sum of all was.
 template <class Send>
 Result<Sample> by_item(Setup& setup, Do what, std::uint64_t size, const Send& send) {
-  const std::uint32_t items = items_of(setup.scope(), size);
+  const std::uint32_t items = items_of(setup.scope(), what, size);
   Order order = setup.order(what, size);
   order.rounds = items;
   const std::uint64_t expected = sum_of(setup.bytes(size).data(), size) * items;
@@ -36,13 +37,13 @@ Result<Sample> by_item(Setup& setup, Do what, std::uint64_t size, const Send& se
                     });
 }
 
-Result<Sample> by_topic(Setup& setup, std::uint64_t size) {
-  GODWIT_TRY(auto out, Producer<std::uint64_t[]>::open(setup.node(), "bench"));
-  auto sample = by_item(setup, Do::take_stream, size, [&](std::uint32_t items) -> Status {
+Result<Sample> by_topic(Setup& setup, const Broker& broker, Do what, std::uint64_t size) {
+  GODWIT_TRY(auto out, Producer<std::uint64_t[]>::open(broker, "bench"));
+  auto sample = by_item(setup, what, size, [&](std::uint32_t items) -> Status {
     for (std::uint32_t i = 0; i < items; ++i) GODWIT_CHECK(out.send(setup.words(size)));
     return out.flush();
   });
-  GODWIT_CHECK(remove_topic(setup.node(), "bench"));
+  GODWIT_CHECK(remove_topic(broker, "bench"));
   return sample;
 }
 
@@ -63,10 +64,31 @@ Result<Sample> by_tcp(Setup& setup, std::uint64_t size) {
   });
 }
 
+// The same code with a Redis server as the broker, in itself and with large items at the node.
+void add_redis(Setup& setup, std::uint64_t size, const std::string& floor, Contenders& all) {
+  if (setup.redis_url().empty() || (size != 64 && size != 1'000'000)) return;
+  all.add(
+      fmt::format("godwit stream, Redis, {}", size_text(size)), size,
+      [&setup, size]() -> Result<Sample> {
+        GODWIT_TRY(const Broker broker, Broker::connect(setup.redis_url()));
+        return by_topic(setup, broker, Do::take_redis_stream, size);
+      },
+      Contenders::Beside{floor, By::p50, std::nullopt});
+  if (size == 64) return;
+  all.add(
+      fmt::format("godwit stream, Redis and shm, {}", size_text(size)), size,
+      [&setup, size]() -> Result<Sample> {
+        GODWIT_TRY(const Broker broker, Broker::connect(setup.redis_url(), setup.node()));
+        return by_topic(setup, broker, Do::take_object_stream, size);
+      },
+      Contenders::Beside{floor, By::p50, std::nullopt});
+}
+
 struct Places {
   const char* name;
   LocalTransport transport;
   bool consumer_by_tcp;
+  bool beside_redis;
 };
 
 Status measure(const Scope& scope, const Places& places, Table& table) {
@@ -74,6 +96,7 @@ Status measure(const Scope& scope, const Places& places, Table& table) {
                                                     .spin_us = kDefaultSpinUs,
                                                     .pinned = false,
                                                     .largest_bytes = 10'000'000,
+                                                    .redis = places.beside_redis,
                                                     .far_by_tcp = places.consumer_by_tcp}));
   for (const std::uint64_t size : {64, 1'024, 100'000, 1'000'000, 10'000'000}) {
     Contenders all;
@@ -84,7 +107,9 @@ Status measure(const Scope& scope, const Places& places, Table& table) {
     if (size >= 1'000'000) goal = Goal{Goal::Kind::ratio_at_most, 1.25};
     all.add(
         fmt::format("godwit stream, {}, {}", places.name, size_text(size)), size,
-        [&, size] { return by_topic(*setup, size); }, Contenders::Beside{floor, By::p50, goal});
+        [&, size] { return by_topic(*setup, setup->node(), Do::take_stream, size); },
+        Contenders::Beside{floor, By::p50, goal});
+    add_redis(*setup, size, floor, all);
     GODWIT_CHECK(all.run(scope.quick ? 1 : 3, table));
   }
   return {};
@@ -96,16 +121,20 @@ Result<Table> run_ref_streams(const Scope& scope) {
   Table table{.suite = "streams",
               .title = "Items from a producer through a topic's home to a consumer, time by item"};
   table.more_columns = {"MB/s"};
-  for (const Places& places : {Places{"shm", LocalTransport::shm, false},
-                               Places{"home by the producer, tcp", LocalTransport::shm, true},
-                               Places{"tcp", LocalTransport::tcp, false}}) {
+  for (const Places& places :
+       {Places{"shm", LocalTransport::shm, false, true},
+        Places{"home by the producer, tcp", LocalTransport::shm, true, false},
+        Places{"tcp", LocalTransport::tcp, false, false}}) {
     GODWIT_CHECK(measure(scope, places, table));
   }
   table.notes.emplace_back(
       "Three processes on the cores there are: producer, home and consumer. With the home on the "
       "producer's host each byte crosses the loopback device once, as raw tcp does; with tcp on "
       "both "
-      "sides twice, to the home and from it.");
+      "sides twice, to the home and from it. Redis is a server of the run's own, over a Unix "
+      "socket, "
+      "which keeps each item as an entry of a stream, without writing to disk; with shm, items are "
+      "objects of the node's, and Redis has their handles.");
   return table;
 }
 

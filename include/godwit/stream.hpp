@@ -19,6 +19,11 @@
 // full makes its producers wait. Large items stay in the home's memory: consumers of its host read
 // them there. For what is larger still, send a Handle.
 //
+// Where a Redis server is there anyway, it can keep the topics instead; the code is the same:
+//   auto broker = godwit::Broker::connect("redis://127.0.0.1:6379").value();
+//   auto out = godwit::Producer<Reading>::open(broker, "readings").value();
+// docs/streams.md says what differs.
+//
 // Errors, of all that return Result: node_lost and unreachable (the home is gone), type_mismatch
 // (the topic has items of another type), invalid_argument, deadline, and those named below.
 #pragma once
@@ -54,9 +59,9 @@ class Producer {
  public:
   // Makes the topic if there is none. Errors: already_exists (a sole producer beside another),
   // shutting_down (it was closed), resource_exhausted and overload (limits of the home).
-  [[nodiscard]] static Result<Producer> open(const NodeHandle& node, std::string_view topic,
+  [[nodiscard]] static Result<Producer> open(const Broker& broker, std::string_view topic,
                                              const ProducerOptions& options = {}) {
-    auto made = detail::StreamProducer::open(node, topic, Codec::type_hash(), options);
+    auto made = detail::StreamProducer::open(broker, topic, Codec::type_hash(), options);
     if (!made) return tl::unexpected(std::move(made).error());
     return Producer(*std::move(made));
   }
@@ -176,10 +181,10 @@ class Consumer {
  public:
   // Makes the topic and the group if there are none. Errors: not_found (an offset that is not kept
   // any more), invalid_argument (the group has another filter; an offset beyond the end), overload.
-  [[nodiscard]] static Result<Consumer> join(const NodeHandle& node, std::string_view topic,
+  [[nodiscard]] static Result<Consumer> join(const Broker& broker, std::string_view topic,
                                              std::string_view group,
                                              const ConsumerOptions& options = {}) {
-    auto made = detail::StreamConsumer::join(node, topic, group, Codec::type_hash(), options);
+    auto made = detail::StreamConsumer::join(broker, topic, group, Codec::type_hash(), options);
     if (!made) return tl::unexpected(std::move(made).error());
     return Consumer(*std::move(made));
   }
@@ -232,15 +237,15 @@ class Consumer {
   std::function<bool(const Received<T>&)> only_if_;
 };
 
-// The topics that a node is the home of; those of one name with their groups. Errors: not_found.
-[[nodiscard]] GODWIT_API Result<std::vector<TopicStatus>> list_topics(const NodeHandle& node,
+// The topics of a broker; one of them with its groups. Errors: not_found.
+[[nodiscard]] GODWIT_API Result<std::vector<TopicStatus>> list_topics(const Broker& broker,
                                                                       std::size_t at_most = 1000);
-[[nodiscard]] GODWIT_API Result<TopicStatus> topic_status(const NodeHandle& node,
+[[nodiscard]] GODWIT_API Result<TopicStatus> topic_status(const Broker& broker,
                                                           std::string_view topic);
 // Forgets it and its items, whoever waits for them. Errors: not_found.
-[[nodiscard]] GODWIT_API Status remove_topic(const NodeHandle& node, std::string_view topic);
+[[nodiscard]] GODWIT_API Status remove_topic(const Broker& broker, std::string_view topic);
 // Ends a group, for all its consumers: nothing is kept for it any more. Errors: not_found.
-[[nodiscard]] GODWIT_API Status remove_group(const NodeHandle& node, std::string_view topic,
+[[nodiscard]] GODWIT_API Status remove_group(const Broker& broker, std::string_view topic,
                                              std::string_view group);
 
 }  // namespace godwit

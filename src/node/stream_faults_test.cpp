@@ -93,22 +93,6 @@ TEST_P(StreamFaults, AProducerThatIsDestroyedSendsWhatItHas) {
   EXPECT_EQ(**good(in.next(10s)), 5);
 }
 
-TEST_P(StreamFaults, ASlowConsumerThatAcksKeepsItsLease) {
-  Fleet fleet = start();
-  auto out = good(Producer<std::uint64_t>::open(fleet.node(0), "work"));
-  for (std::uint64_t i = 0; i < 12; ++i) good(out.send(i));
-  good(out.close());
-  auto in = good(Consumer<std::uint64_t>::join(fleet.node(0), "work", "all", {.lease = 1s}));
-  std::uint64_t next = 0;
-  while (auto item = good(in.next(10s))) {
-    EXPECT_EQ(**item, next++) << "none comes twice, although all of it takes longer than the lease";
-    const auto done = std::chrono::steady_clock::now() + 150ms;  // the work
-    while (std::chrono::steady_clock::now() < done) std::this_thread::yield();
-    item->ack();
-  }
-  EXPECT_EQ(next, 12);
-}
-
 INSTANTIATE_TEST_SUITE_P(Transports, StreamFaults,
                          testing::Values(LocalTransport::shm, LocalTransport::tcp), transport_name);
 

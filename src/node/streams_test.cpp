@@ -1,4 +1,4 @@
-// Streams through a topic of a node's, from and to processes.
+// What holds for streams, whoever the broker is.
 #include "godwit/stream.hpp"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 
 #include "godwit/ref.hpp"
 #include "godwit/struct.hpp"
-#include "node/object_for_test.hpp"
+#include "node/stream_fleet_for_test.hpp"
 
 namespace godwit::node {
 namespace {
@@ -28,28 +28,6 @@ struct Reading {
   double value = 0;
 };
 GODWIT_STRUCT(Reading, sensor, value);
-
-class StreamFleet : public ObjectFleet {
- protected:
-  [[nodiscard]] NodeHandle home() { return fleet_.node(0); }
-  template <class T>
-  Producer<T> producer(const ProducerOptions& options = {}) {
-    return good(Producer<T>::open(home(), "topic", options));
-  }
-  template <class T>
-  Consumer<T> consumer(std::string_view group = "all", const ConsumerOptions& options = {}) {
-    return good(Consumer<T>::join(home(), "topic", group, options));
-  }
-  [[nodiscard]] TopicStatus status() { return good(topic_status(home(), "topic")); }
-  // Acks travel after the fact.
-  void expect_kept(std::uint64_t bytes) {
-    const auto until = std::chrono::steady_clock::now() + 10s;
-    while (status().kept_bytes != bytes && std::chrono::steady_clock::now() < until) {
-      std::this_thread::yield();
-    }
-    EXPECT_EQ(status().kept_bytes, bytes);
-  }
-};
 
 TEST_P(StreamFleet, ItemsArriveInOrderWithTheirKeysAndThenTheEnd) {
   auto out = producer<Reading>();
@@ -341,8 +319,7 @@ TEST_P(StreamFleet, BadArgumentsAreRefused) {
   expect_error(small.send(std::string(1 << 20, 'x')), ErrorCode::too_large, "1000");
 }
 
-INSTANTIATE_TEST_SUITE_P(Transports, StreamFleet,
-                         testing::Values(LocalTransport::shm, LocalTransport::tcp), transport_name);
+INSTANTIATE_TEST_SUITE_P(Brokers, StreamFleet, kEveryBroker, broker_name);
 
 }  // namespace
 }  // namespace godwit::node

@@ -10,12 +10,20 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "godwit/detail/object_door.hpp"
 #include "godwit/error.hpp"
 #include "godwit/export.hpp"
 #include "godwit/fleet.hpp"
+
+namespace godwit::ref::stream {
+class BrokerCore;
+class ProducerCore;
+class ConsumerCore;
+class LeasedItems;
+}  // namespace godwit::ref::stream
 
 namespace godwit {
 
@@ -113,20 +121,40 @@ struct TopicStatus {
   std::vector<GroupStatus> groups{};  // of topic_status() alone
 };
 
-}  // namespace godwit
+// Where topics are: a node of the fleet, which is what most use, or a Redis server or cluster that
+// is there anyway. A small value; copies share its connections. Any thread.
+class GODWIT_API Broker {
+ public:
+  // The node itself. Valid as long as its fleet.
+  Broker(const NodeHandle& node);  // NOLINT(google-explicit-constructor): it is one.
+  // "redis://user:password@host:6379/0", "rediss://...", "redis+cluster://host:port,host:port",
+  // with the options of docs/streams.md. Errors: bad_address, unsupported (another scheme, or a
+  // server older than 7.0), unreachable, unauthorised, handshake_failed.
+  [[nodiscard]] static Result<Broker> connect(std::string_view url);
+  // The same; items larger than batch_bytes become objects at that node, and only their handles go
+  // through the broker. Consumers need a fleet that has the node, too.
+  [[nodiscard]] static Result<Broker> connect(std::string_view url, const NodeHandle& objects_at);
 
-namespace godwit::ref::stream {
-class ProducerCore;
-class ConsumerCore;
-class LeasedItems;
-}  // namespace godwit::ref::stream
+  // For people: of a node its name, else the URL without its password.
+  [[nodiscard]] std::string name() const;
+
+  // For the library.
+  [[nodiscard]] ref::stream::BrokerCore& core() const noexcept { return *core_; }
+
+ private:
+  explicit Broker(std::shared_ptr<ref::stream::BrokerCore> core) noexcept
+      : core_(std::move(core)) {}
+  std::shared_ptr<ref::stream::BrokerCore> core_;
+};
+
+}  // namespace godwit
 
 namespace godwit::detail {
 
 // Errors are those that stream.hpp documents.
 class GODWIT_API StreamProducer {
  public:
-  [[nodiscard]] static Result<StreamProducer> open(const NodeHandle& node, std::string_view topic,
+  [[nodiscard]] static Result<StreamProducer> open(const Broker& broker, std::string_view topic,
                                                    std::uint64_t type,
                                                    const ProducerOptions& options);
   StreamProducer(StreamProducer&&) noexcept;
@@ -169,7 +197,7 @@ class GODWIT_API StreamDelivery {
 
 class GODWIT_API StreamConsumer {
  public:
-  [[nodiscard]] static Result<StreamConsumer> join(const NodeHandle& node, std::string_view topic,
+  [[nodiscard]] static Result<StreamConsumer> join(const Broker& broker, std::string_view topic,
                                                    std::string_view group, std::uint64_t type,
                                                    const ConsumerOptions& options);
   StreamConsumer(StreamConsumer&&) noexcept;

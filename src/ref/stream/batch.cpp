@@ -120,6 +120,19 @@ void pack(std::span<const Item> items, MutableBytes image) noexcept {
   }
 }
 
+Bytes write_index(std::span<const BatchView::Entry> entries, std::vector<std::byte>& to) {
+  const std::size_t bytes = BatchView::aligned(BatchView::size_of_index(entries.size()));
+  to.assign(bytes, std::byte{0});
+  const auto count = static_cast<std::uint32_t>(entries.size());
+  std::memcpy(to.data(), &count, sizeof count);
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const BatchView::Entry entry{static_cast<std::uint32_t>(entries[i].bytes_end + bytes),
+                                 static_cast<std::uint32_t>(entries[i].metadata_end + bytes)};
+    std::memcpy(to.data() + BatchView::size_of_index(i), &entry, sizeof entry);
+  }
+  return to;
+}
+
 Result<Batch> Batch::pack(Arena& arena, std::span<const Item> items, Arena::Wait wait) {
   GODWIT_TRY(const std::size_t size, packed_size(items));
   GODWIT_TRY(const Extent extent, arena.allocate(size, wait));

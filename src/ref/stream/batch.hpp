@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "base/bytes.hpp"
 #include "godwit/error.hpp"
@@ -66,6 +67,11 @@ class BatchView {
 // invalid_argument (no item), too_large (which limit).
 [[nodiscard]] Result<std::size_t> packed_size(std::span<const Item> items);
 void pack(std::span<const Item> items, MutableBytes image) noexcept;
+
+// The index of an image whose items follow it, with ends as they are without one. Padded; it lies
+// in `to`, whatever was there before.
+[[nodiscard]] Bytes write_index(std::span<const BatchView::Entry> entries,
+                                std::vector<std::byte>& to);
 
 // A batch in an arena that is not part of a topic yet. The arena outlives it.
 class Batch {

@@ -1,18 +1,12 @@
 #include "ref/stream/producer_core.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 #include <utility>
 
 #include "base/fail.hpp"
-#include "call/caller.hpp"
-#include "ref/access/run_later.hpp"
 
 namespace godwit::ref::stream {
 namespace {
-
-using wire::StreamOp;
 
 std::size_t total(std::span<const Bytes> parts) noexcept {
   std::size_t bytes = 0;
@@ -20,23 +14,9 @@ std::size_t total(std::span<const Bytes> parts) noexcept {
   return bytes;
 }
 
-// Padded, so that the items can follow.
-Bytes write_index(std::span<const BatchView::Entry> entries, std::vector<std::byte>& to) {
-  const std::size_t bytes = BatchView::aligned(BatchView::size_of_index(entries.size()));
-  to.assign(bytes, std::byte{0});
-  const auto count = static_cast<std::uint32_t>(entries.size());
-  std::memcpy(to.data(), &count, sizeof count);
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    const BatchView::Entry entry{static_cast<std::uint32_t>(entries[i].bytes_end + bytes),
-                                 static_cast<std::uint32_t>(entries[i].metadata_end + bytes)};
-    std::memcpy(to.data() + BatchView::size_of_index(i), &entry, sizeof entry);
-  }
-  return to;
-}
-
 }  // namespace
 
-ProducerCore::ProducerCore(std::shared_ptr<TopicAccess> topic, const ProducerOptions& options)
+ProducerCore::ProducerCore(std::shared_ptr<TopicOut> topic, const ProducerOptions& options)
     : topic_(std::move(topic)), options_([&] {
         ProducerOptions bounded = options;
         bounded.batch_items = std::clamp<std::uint32_t>(options.batch_items, 1, kMaxBatchItems);
@@ -54,10 +34,10 @@ Status ProducerCore::send(std::span<const Bytes> parts, std::string_view key) {
                 "a key of {} bytes is longer than {}: make it part of the item", key.size(),
                 kMaxMetadataBytes);
   }
-  if (bytes > kMaxBatchBytes - kMaxMetadataBytes - 64) {
+  if (bytes > topic_->max_item_bytes()) {
     return fail(ErrorCode::too_large,
                 "an item of {} bytes is beyond {}: put it as an object, and send its handle", bytes,
-                kMaxBatchBytes - kMaxMetadataBytes - 64);
+                topic_->max_item_bytes());
   }
   const std::lock_guard lock(mutex_);
   if (closed_) {
@@ -86,11 +66,10 @@ Status ProducerCore::send_alone(std::span<const Bytes> parts, std::string_view k
   const std::size_t bytes = total(parts);
   const BatchView::Entry entry{static_cast<std::uint32_t>(bytes),
                                static_cast<std::uint32_t>(bytes + key.size())};
-  std::vector<Bytes> image{write_index({&entry, 1}, index_)};
-  image.insert(image.end(), parts.begin(), parts.end());
-  image.push_back(bytes_of(key));
-  Status sent = append(image, options_.patience);
-  // Whether the home has it may be unknown: the number is not used again for another batch.
+  std::vector<Bytes> all(parts.begin(), parts.end());
+  all.push_back(bytes_of(key));
+  Status sent = append({.entries = {&entry, 1}, .parts = all, .alone = true}, options_.patience);
+  // Whether the broker has it may be unknown: the number is not used again for another batch.
   if (!sent) ++sequence_;
   return sent;
 }
@@ -111,67 +90,27 @@ Status ProducerCore::flush() {
 
 Status ProducerCore::flush_within(std::chrono::nanoseconds at_most) {
   if (entries_.empty()) return {};
-  const std::array<Bytes, 2> image{write_index(entries_, index_), items_};
+  const Bytes items = items_;
   frozen_ = true;
-  GODWIT_CHECK(append(image, at_most));
+  GODWIT_CHECK(append({.entries = entries_, .parts = {&items, 1}}, at_most));
   frozen_ = false;
   entries_.clear();
   items_.clear();
   return {};
 }
 
-Status ProducerCore::append(std::span<const Bytes> image, std::chrono::nanoseconds at_most) {
-  wire::StreamRequest request = topic_->request(StreamOp::append);
-  request.a = sequence_ + 1;
-  const std::size_t bytes = total(image);
-  Result<AnsweredItem> done = fail(ErrorCode::would_block, "not asked yet");
-  if (bytes <= kSmall) {
-    done = topic_->ask(request, image, at_most);
-  } else if (!topic_->maps() && bytes <= kOneMessage) {
-    done = topic_->ask(request, image, at_most, Ask::slowly);
-  }
-  if (!done && done.error().code == ErrorCode::would_block) {
-    done = append_room(request, image, at_most);
-  }
-  if (!done) {
-    if (done.error().code != ErrorCode::deadline) return tl::unexpected(done.error());
-    return fail(
-        ErrorCode::deadline,
-        "topic '{}' had no room for {} bytes within {} ms: its consumers are slow, or there "
-        "are none; wait, let more consumers join, or give it more max_bytes",
-        topic_->topic(), bytes,
-        std::chrono::duration_cast<std::chrono::milliseconds>(at_most).count());
-  }
+Status ProducerCore::append(const PackedItems& items, std::chrono::nanoseconds at_most) {
+  GODWIT_CHECK(topic_->append(sequence_ + 1, items, at_most));
   ++sequence_;
   return {};
-}
-
-// Written first, then appended: so the home waits for room with no more than a ticket in its hand.
-Result<AnsweredItem> ProducerCore::append_room(wire::StreamRequest request,
-                                               std::span<const Bytes> image,
-                                               std::chrono::nanoseconds at_most) {
-  GODWIT_TRY(request.b, topic_->access().write_room(topic_->home(), image));
-  detail::CallHandle call = topic_->start(request, {}, at_most);
-  call.wait();
-  auto done = finish_one(std::move(call));
-  if (!done) topic_->access().abandon_room(topic_->home(), request.b);
-  return done;
 }
 
 // With the mutex held.
 void ProducerCore::arm_linger() {
   if (std::exchange(linger_armed_, true)) return;
-  run_later(topic_->access().asking().caller.reactor(), options_.linger, weak_from_this(),
-            &ProducerCore::linger_is_over);
-}
-
-// The reactor's owner may not wait.
-void ProducerCore::linger_is_over() {
-  topic_->access().asking().caller.reactor().offload(
-      [self = weak_from_this()] {
-        if (const auto alive = self.lock()) alive->flush_in_background();
-      },
-      [] {});
+  topic_->call_later(options_.linger, [self = weak_from_this()] {
+    if (const auto alive = self.lock()) alive->flush_in_background();
+  });
 }
 
 void ProducerCore::flush_in_background() {
@@ -186,11 +125,7 @@ void ProducerCore::flush_in_background() {
 Status ProducerCore::close(ErrorCode code, std::string_view why) {
   const std::lock_guard lock(mutex_);
   GODWIT_CHECK(flush_within(options_.patience));
-  wire::StreamRequest request = topic_->request(StreamOp::close);
-  request.a = static_cast<std::uint64_t>(code);
-  const Bytes text = bytes_of(why);
-  GODWIT_TRY(const AnsweredItem done, topic_->ask(request, {&text, 1}));
-  static_cast<void>(done);
+  GODWIT_CHECK(topic_->close(code, why));
   closed_ = true;
   return {};
 }

@@ -13,7 +13,7 @@
 #include "godwit/detail/stream_door.hpp"
 #include "godwit/error.hpp"
 #include "ref/stream/batch.hpp"
-#include "ref/stream/topic_access.hpp"
+#include "ref/stream/broker.hpp"
 
 namespace godwit::ref::stream {
 
@@ -21,14 +21,10 @@ namespace godwit::ref::stream {
 // meanwhile waits for it.
 class ProducerCore : public std::enable_shared_from_this<ProducerCore> {
  public:
-  // Up to here a batch comes in the message, and waits there for room in the topic.
-  static constexpr std::size_t kSmall = 12'000;
-  // Where the home's memory cannot be mapped, up to here; beyond it is written piece by piece.
-  static constexpr std::size_t kOneMessage = ObjectAccess::kPieceBytes;
   // How long what nobody waits for may wait for room.
   static constexpr std::chrono::seconds kInBackground{1};
 
-  ProducerCore(std::shared_ptr<TopicAccess> topic, const ProducerOptions& options);
+  ProducerCore(std::shared_ptr<TopicOut> topic, const ProducerOptions& options);
 
   [[nodiscard]] Status send(std::span<const Bytes> parts, std::string_view key);
   [[nodiscard]] Status flush();
@@ -42,23 +38,18 @@ class ProducerCore : public std::enable_shared_from_this<ProducerCore> {
   [[nodiscard]] Status send_alone(std::span<const Bytes> parts, std::string_view key);
   [[nodiscard]] Status flush_within(std::chrono::nanoseconds at_most);
   void add(std::span<const Bytes> parts, std::string_view key);
-  // One batch. Its number is used again until the home has confirmed it: it is appended once.
-  [[nodiscard]] Status append(std::span<const Bytes> image, std::chrono::nanoseconds at_most);
-  [[nodiscard]] Result<AnsweredItem> append_room(wire::StreamRequest request,
-                                                 std::span<const Bytes> image,
-                                                 std::chrono::nanoseconds at_most);
+  // One batch. Its number is used again until the broker has confirmed it: it is appended once.
+  [[nodiscard]] Status append(const PackedItems& items, std::chrono::nanoseconds at_most);
   void arm_linger();
-  void linger_is_over();
   void flush_in_background();
 
-  const std::shared_ptr<TopicAccess> topic_;
+  const std::shared_ptr<TopicOut> topic_;
   const ProducerOptions options_;
   std::mutex mutex_;
   std::vector<BatchView::Entry> entries_;  // ends as they are without the index
   std::vector<std::byte> items_;
-  std::vector<std::byte> index_;  // room for it, used again
-  std::uint64_t sequence_ = 0;    // of the last batch that was confirmed
-  bool frozen_ = false;           // the batch was sent, and not confirmed: nothing is added to it
+  std::uint64_t sequence_ = 0;  // of the last batch that was confirmed
+  bool frozen_ = false;         // the batch was sent, and not confirmed: nothing is added to it
   bool linger_armed_ = false;
   bool closed_ = false;
 };

@@ -5,121 +5,44 @@
 
 #include "base/fail.hpp"
 #include "godwit/stream.hpp"
-#include "ref/stream/consumer_core.hpp"
+#include "ref/stream/node_broker.hpp"
 #include "ref/stream/producer_core.hpp"
-#include "ref/stream/stream_store.hpp"
+#include "ref/stream/redis/redis_broker.hpp"
 
 namespace godwit {
-namespace {
 
 namespace stream = ref::stream;
-using wire::StreamOp;
 
-static_assert(static_cast<int>(StartAt::Kind::end) ==
-              static_cast<int>(stream::Position::Kind::end));
-static_assert(static_cast<int>(StartAt::Kind::offset) ==
-              static_cast<int>(stream::Position::Kind::offset));
+Broker::Broker(const NodeHandle& node) : core_(std::make_shared<stream::NodeBroker>(node)) {}
 
-Result<TopicStatus> take_topic(wire::TailReader& tail) {
-  GODWIT_TRY(const auto facts, tail.take<wire::TopicFacts>());
-  GODWIT_TRY(const std::string_view name, tail.take_text(facts.name_bytes));
-  return TopicStatus{.name = std::string(name),
-                     .oldest = facts.oldest,
-                     .end = facts.end,
-                     .appended_bytes = facts.appended_bytes,
-                     .kept_bytes = facts.kept_bytes,
-                     .refused = facts.refused,
-                     .producers = facts.producers,
-                     .group_count = facts.groups,
-                     .ended = facts.ended != 0,
-                     .error = static_cast<ErrorCode>(facts.error)};
+Result<Broker> Broker::connect(std::string_view url) {
+  GODWIT_TRY(auto core, stream::RedisBroker::connect(url, nullptr));
+  return Broker(std::move(core));
 }
 
-struct FoundGroup {
-  std::uint64_t id = 0;
-  GroupStatus status{};
-};
-
-Result<FoundGroup> take_group(wire::TailReader& tail) {
-  GODWIT_TRY(const auto facts, tail.take<wire::GroupFacts>());
-  GODWIT_TRY(const std::string_view name, tail.take_text(facts.name_bytes));
-  return FoundGroup{facts.group,
-                    {.name = std::string(name),
-                     .next = facts.next,
-                     .acked = facts.acked,
-                     .lag = facts.lag,
-                     .leased = facts.leased,
-                     .delivered = facts.delivered,
-                     .redelivered = facts.redelivered,
-                     .filtered = facts.filtered,
-                     .consumers = facts.consumers}};
+Result<Broker> Broker::connect(std::string_view url, const NodeHandle& objects_at) {
+  GODWIT_TRY(auto core, stream::RedisBroker::connect(url, &objects_at));
+  return Broker(std::move(core));
 }
 
-Result<std::uint64_t> find(const NodeHandle& node, std::string_view topic) {
-  GODWIT_TRY(const auto answered, stream::ask_about_topics(node.objects(), NodeId{node.id()},
-                                                           {.op = StreamOp::find}, topic));
-  return answered.answer.fixed.value;
+std::string Broker::name() const {
+  return core_->name();
 }
 
-struct FoundTopic {
-  std::uint64_t id = 0;
-  TopicStatus status{};
-  std::vector<std::uint64_t> groups{};  // their ids
-};
-
-Result<FoundTopic> describe(const NodeHandle& node, std::string_view topic) {
-  FoundTopic found;
-  GODWIT_TRY(found.id, find(node, topic));
-  GODWIT_TRY(const auto answered,
-             stream::ask_about_topics(node.objects(), NodeId{node.id()},
-                                      {.op = StreamOp::describe, .topic = found.id}));
-  wire::TailReader tail(answered.answer.tail);
-  GODWIT_TRY(found.status, take_topic(tail));
-  for (std::uint32_t i = 0; i < found.status.group_count; ++i) {
-    GODWIT_TRY(FoundGroup group, take_group(tail));
-    found.groups.push_back(group.id);
-    found.status.groups.push_back(std::move(group.status));
-  }
-  return found;
+Result<std::vector<TopicStatus>> list_topics(const Broker& broker, std::size_t at_most) {
+  return broker.core().list(at_most);
 }
 
-Status tell(const NodeHandle& node, const wire::StreamRequest& request) {
-  const auto told = stream::ask_about_topics(node.objects(), NodeId{node.id()}, request);
-  if (!told) return tl::unexpected(told.error());
-  return {};
+Result<TopicStatus> topic_status(const Broker& broker, std::string_view topic) {
+  return broker.core().status(topic);
 }
 
-}  // namespace
-
-Result<std::vector<TopicStatus>> list_topics(const NodeHandle& node, std::size_t at_most) {
-  GODWIT_TRY(const auto answered, stream::ask_about_topics(node.objects(), NodeId{node.id()},
-                                                           {.op = StreamOp::list, .a = at_most}));
-  std::vector<TopicStatus> topics;
-  wire::TailReader tail(answered.answer.tail);
-  while (!tail.rest().empty()) {
-    GODWIT_TRY(TopicStatus topic, take_topic(tail));
-    topics.push_back(std::move(topic));
-  }
-  return topics;
+Status remove_topic(const Broker& broker, std::string_view topic) {
+  return broker.core().remove(topic);
 }
 
-Result<TopicStatus> topic_status(const NodeHandle& node, std::string_view topic) {
-  GODWIT_TRY(FoundTopic found, describe(node, topic));
-  return std::move(found.status);
-}
-
-Status remove_topic(const NodeHandle& node, std::string_view topic) {
-  GODWIT_TRY(const std::uint64_t id, find(node, topic));
-  return tell(node, {.op = StreamOp::remove, .topic = id});
-}
-
-Status remove_group(const NodeHandle& node, std::string_view topic, std::string_view group) {
-  GODWIT_TRY(const FoundTopic found, describe(node, topic));
-  for (std::size_t i = 0; i < found.groups.size(); ++i) {
-    if (found.status.groups[i].name != group) continue;
-    return tell(node, {.op = StreamOp::remove_group, .topic = found.id, .group = found.groups[i]});
-  }
-  return fail(ErrorCode::not_found, "topic '{}' has no group '{}'", topic, group);
+Status remove_group(const Broker& broker, std::string_view topic, std::string_view group) {
+  return broker.core().remove_group(topic, group);
 }
 
 }  // namespace godwit
@@ -139,16 +62,10 @@ StreamProducer::~StreamProducer() {
   if (core_ != nullptr) core_->abandon();
 }
 
-Result<StreamProducer> StreamProducer::open(const NodeHandle& node, std::string_view topic,
+Result<StreamProducer> StreamProducer::open(const Broker& broker, std::string_view topic,
                                             std::uint64_t type, const ProducerOptions& options) {
-  const auto kind = options.sole ? stream::ProducerKind::sole : stream::ProducerKind::one_of_many;
-  GODWIT_TRY(auto access,
-             stream::TopicAccess::open(node.objects(), NodeId{node.id()},
-                                       {.topic = topic,
-                                        .type = type,
-                                        .options = options.topic ? &*options.topic : nullptr,
-                                        .producer = static_cast<std::uint64_t>(kind) + 1}));
-  return StreamProducer(std::make_shared<stream::ProducerCore>(std::move(access), options));
+  GODWIT_TRY(auto out, broker.core().produce(topic, type, options));
+  return StreamProducer(std::make_shared<stream::ProducerCore>(std::move(out), options));
 }
 
 Status StreamProducer::send(ObjectParts parts, std::string_view key) {
@@ -185,12 +102,10 @@ StreamConsumer::StreamConsumer(StreamConsumer&&) noexcept = default;
 StreamConsumer& StreamConsumer::operator=(StreamConsumer&&) noexcept = default;
 StreamConsumer::~StreamConsumer() = default;
 
-Result<StreamConsumer> StreamConsumer::join(const NodeHandle& node, std::string_view topic,
+Result<StreamConsumer> StreamConsumer::join(const Broker& broker, std::string_view topic,
                                             std::string_view group, std::uint64_t type,
                                             const ConsumerOptions& options) {
-  GODWIT_TRY(auto access, stream::TopicAccess::open(node.objects(), NodeId{node.id()},
-                                                    {.topic = topic, .type = type}));
-  GODWIT_TRY(auto core, stream::ConsumerCore::join(std::move(access), group, options));
+  GODWIT_TRY(auto core, broker.core().join(topic, group, type, options));
   return StreamConsumer(std::move(core));
 }
 

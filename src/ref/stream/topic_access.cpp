@@ -84,6 +84,26 @@ Result<AnsweredItem> TopicAccess::ask(const StreamRequest& request, std::span<co
   return answered;
 }
 
+// What the home knows no more, it needs no news of.
+void TopicAccess::acked(const LeasedItems& items, std::vector<OffsetRange> ranges,
+                        std::vector<OffsetRange> rest) const {
+  StreamRequest news = request(StreamOp::ack);
+  news.lease = items.parts().lease;
+  if (!rest.empty()) news.a = static_cast<std::uint64_t>(items.parts().lease_time.count());
+  const Bytes tail = std::as_bytes(std::span(ranges));
+  start(news, {&tail, 1}).detach();
+}
+
+void TopicAccess::all_acked(const LeasedItems& items) const {
+  acked(items, {}, {});
+}
+
+void TopicAccess::given_back(const LeasedItems& items) const {
+  StreamRequest news = request(StreamOp::give_back);
+  news.lease = items.parts().lease;
+  start(news).detach();
+}
+
 Result<AnsweredItem> ask_about_topics(ObjectAccess& access, NodeId home, StreamRequest request,
                                       std::string_view tail) {
   const Bytes text = bytes_of(tail);

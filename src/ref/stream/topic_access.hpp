@@ -3,16 +3,18 @@
 
 #include <chrono>
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/bytes.hpp"
 #include "base/ids.hpp"
 #include "godwit/detail/stream_door.hpp"
 #include "godwit/error.hpp"
 #include "ref/access/access.hpp"
+#include "ref/stream/leased_items.hpp"
 #include "wire/stream.hpp"
 
 namespace godwit::ref::stream {
@@ -26,13 +28,13 @@ struct Opening {
 };
 
 // Any thread. From open() on, the process tells the home that it is there; resigns when destroyed.
-class TopicAccess {
+class TopicAccess final : public Leases {
  public:
   // Errors: those of the home (stream_store.hpp), and what becomes of calls.
   [[nodiscard]] static Result<std::shared_ptr<TopicAccess>> open(ObjectAccess& access, NodeId home,
                                                                  const Opening& opening);
   TopicAccess(ObjectAccess& access, NodeId home, std::string_view topic, bool maps);
-  ~TopicAccess();
+  ~TopicAccess() override;
   TopicAccess(const TopicAccess&) = delete;
   TopicAccess& operator=(const TopicAccess&) = delete;
 
@@ -55,6 +57,12 @@ class TopicAccess {
                                          std::span<const Bytes> tail = {},
                                          std::chrono::nanoseconds time_left = {},
                                          Ask how = Ask::at_once) const;
+
+  // Nothing is waited for.
+  void acked(const LeasedItems& items, std::vector<OffsetRange> ranges,
+             std::vector<OffsetRange> rest) const override;
+  void all_acked(const LeasedItems& items) const override;
+  void given_back(const LeasedItems& items) const override;
 
  private:
   ObjectAccess& access_;

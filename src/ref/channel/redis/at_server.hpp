@@ -1,28 +1,33 @@
 // Doing something where a key is.
 #pragma once
 
+#include <string_view>
 #include <utility>
 
 #include "base/fail.hpp"
-#include "ref/channel/redis/redis_channel.hpp"
+#include "ref/channel/redis/servers.hpp"
 
 namespace godwit::ref {
 
+// Calls use(connection) for the server that has the key, again where it was the wrong one, or had
+// ended an old connection: so what it does may be done twice.
 template <class Use>
-auto RedisChannel::at(std::string_view key, const Use& use)
+auto at_server(RedisServers& servers, std::string_view key, const Use& use)
     -> decltype(use(std::declval<RedisConnection&>())) {
-  auto address = servers_.address_of(key);
+  // Of one call: redirections, and connections that had ended.
+  constexpr unsigned kMaxRounds = 4;
+  auto address = servers.address_of(key);
   bool asking = false;
   for (unsigned round = 1;; ++round) {
-    if (!address) return tl::unexpected(in_context(address.error()));
-    auto connection = servers_.take(*address);
+    if (!address) return tl::unexpected(address.error());
+    auto connection = servers.take(*address);
     if (!connection) {
-      if (!servers_.is_cluster() || round >= kMaxRounds) {
-        return tl::unexpected(in_context(connection.error()));
+      if (!servers.is_cluster() || round >= kMaxRounds) {
+        return tl::unexpected(connection.error());
       }
-      servers_.look_again();
-      auto next = servers_.address_of(key);
-      if (next && *next == *address) return tl::unexpected(in_context(connection.error()));
+      servers.look_again();
+      auto next = servers.address_of(key);
+      if (next && *next == *address) return tl::unexpected(connection.error());
       address = std::move(next);
       continue;
     }
@@ -32,14 +37,12 @@ auto RedisChannel::at(std::string_view key, const Use& use)
     const bool ended = connection->open->broken();
     const bool old = connection->used_before;
     const auto redirect = connection->open->take_redirect();
-    servers_.give_back(*std::move(connection));
+    servers.give_back(*std::move(connection));
     if (result) return result;
-    if (round >= kMaxRounds || !(redirect || (ended && old))) {
-      return tl::unexpected(in_context(result.error()));
-    }
+    if (round >= kMaxRounds || !(redirect || (ended && old))) return result;
     asking = redirect && redirect->only_now;
     if (redirect) address = redirect->address;
-    if (!asking) servers_.look_again();
+    if (!asking) servers.look_again();
   }
 }
 

@@ -188,8 +188,9 @@ Status RedisConnection::skip_asking() {
   return {};
 }
 
-Result<RedisReply> RedisConnection::receive() {
+Result<RedisReply> RedisConnection::receive(std::size_t max_text) {
   GODWIT_CHECK(skip_asking());
+  max_text_ = max_text;
   return parse(0);
 }
 
@@ -213,7 +214,7 @@ Result<RedisReply> RedisConnection::parse(unsigned depth) {
   }
   if (*number < 0) return reply;
   if (head[0] == '$') {
-    if (static_cast<std::uint64_t>(*number) > kMaxReply) return violation("a reply is too long");
+    if (static_cast<std::uint64_t>(*number) > max_text_) return violation("a reply is too long");
     reply.kind = RedisReply::Kind::text;
     reply.text.resize(static_cast<std::size_t>(*number));
     GODWIT_CHECK(take(std::as_writable_bytes(std::span(reply.text))));

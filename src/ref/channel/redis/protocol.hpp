@@ -69,8 +69,9 @@ class RedisConnection {
   // Errors: those of Stream. One receive follows for each command.
   [[nodiscard]] Status send(std::span<const RedisCommand> commands);
   // Errors: those of Stream; protocol_violation; what the server says: unauthorised, permission,
-  // resource_exhausted (its memory is full), unreachable (it is not ready), io.
-  [[nodiscard]] Result<RedisReply> receive();
+  // resource_exhausted (its memory is full), unreachable (it is not ready), io. A text of the reply
+  // has at most so many bytes.
+  [[nodiscard]] Result<RedisReply> receive(std::size_t max_text = kMaxReply);
   // A value: its first bytes fill `head`, those that follow `body`; the rest is read over. Its
   // whole size; nothing: there is no such key.
   [[nodiscard]] Result<std::optional<std::uint64_t>> receive_value(MutableBytes head,
@@ -104,6 +105,7 @@ class RedisConnection {
   std::array<std::byte, 16384> buffer_;
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
+  std::size_t max_text_ = kMaxReply;  // of the reply that is being read
   bool asking_ = false;
   bool broken_ = false;
   std::optional<Redirect> redirect_;

@@ -6,60 +6,21 @@
 #include <array>
 #include <utility>
 
-#include "ref/channel/redis/at_server.hpp"
 #include "ref/channel/redis/value_head.hpp"
 #include "ref/channel/refusals.hpp"
 
 namespace godwit::ref {
-namespace {
-
-Result<std::uint64_t> database_of(const ChannelUrl& url, bool cluster) {
-  std::string_view text = url.path;
-  if (text.starts_with('/')) text.remove_prefix(1);
-  ChannelUrl named = url;
-  if (!url.hosts.empty() && !text.empty()) named.options.emplace_back("db", std::string(text));
-  GODWIT_TRY(const std::uint64_t database, named.number("db", 0, 65'535));
-  if (cluster && database != 0) {
-    return fail(ErrorCode::bad_address, "{}: a cluster has database 0 only", url.shown());
-  }
-  return database;
-}
-
-}  // namespace
-
 Result<std::unique_ptr<Channel>> RedisChannel::make(const ChannelUrl& url) {
   constexpr std::array<std::string_view, 10> kOptions{
       "ttl",  "timeout_ms", "db",   "part_bytes",    "ca",
       "cert", "key",        "name", "password-file", "password-env"};
   GODWIT_CHECK(url.allow_only(kOptions));
-  RedisServers::Options servers;
+  GODWIT_TRY(RedisServers::Options servers, RedisServers::Options::of(url));
   Options options;
   options.shown = url.shown();
-  servers.cluster = url.scheme.ends_with("+cluster");
-  servers.addresses = url.hosts;
-  if (servers.addresses.empty() && url.path.starts_with('/') && !servers.cluster) {
-    servers.addresses.push_back(url.path);
-  }
-  if (servers.addresses.empty() || (servers.addresses.size() > 1 && !servers.cluster)) {
-    return fail(ErrorCode::bad_address, "{}: expected {}", url.shown(),
-                servers.cluster ? "hosts of the cluster" : "one host, or the path of a socket");
-  }
   GODWIT_TRY(options.ttl_s, url.number("ttl", kTimeToLiveS, UINT32_MAX));
   GODWIT_TRY(options.part_bytes, url.number("part_bytes", kPartBytes, kPartBytes));
   if (options.part_bytes == 0) options.part_bytes = kPartBytes;
-  GODWIT_TRY(const std::uint64_t time_out, url.number("timeout_ms", 2000, 3'600'000));
-  servers.stream.time_out = std::chrono::milliseconds(time_out);
-  servers.login.user = url.user;
-  servers.login.password = url.password;
-  GODWIT_TRY(servers.login.database, database_of(url, servers.cluster));
-  if (url.scheme.starts_with("rediss")) {
-    auto tls = TlsContext::create({.ca_file = std::string(url.option("ca")),
-                                   .cert_file = std::string(url.option("cert")),
-                                   .key_file = std::string(url.option("key")),
-                                   .server_name = std::string(url.option("name"))});
-    if (!tls) return fail(tls.error().code, "{}: {}", url.shown(), tls.error().message);
-    servers.stream.tls = *std::move(tls);
-  }
   return std::unique_ptr<Channel>(new RedisChannel(std::move(options), std::move(servers)));
 }
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "godwit/channel.hpp"
+#include "ref/channel/redis/at_server.hpp"
 #include "ref/channel/redis/servers.hpp"
 
 namespace godwit::ref {
@@ -24,8 +25,6 @@ class RedisChannel final : public Channel {
   static constexpr std::uint64_t kPartBytes = std::uint64_t{64} << 20;
   static constexpr std::uint64_t kTimeToLiveS = 86'400;
   static constexpr std::size_t kBatch = 64;  // commands that are under way at a time
-  // Of one call: redirections, and connections that had ended.
-  static constexpr unsigned kMaxRounds = 4;
   // Of one get(): a value in parts that is put anew meanwhile is read from the beginning.
   static constexpr unsigned kMaxReads = 64;
 
@@ -55,10 +54,13 @@ class RedisChannel final : public Channel {
   RedisChannel(Options options, RedisServers::Options servers)
       : options_(std::move(options)), servers_(std::move(servers)) {}
 
-  // Calls use(connection) for the server that has the key, again where it was the wrong one, or
-  // had ended an old connection.
+  // at_server(), with errors that name the channel.
   template <class Use>
-  auto at(std::string_view key, const Use& use) -> decltype(use(std::declval<RedisConnection&>()));
+  auto at(std::string_view key, const Use& use) -> decltype(use(std::declval<RedisConnection&>())) {
+    auto result = at_server(servers_, key, use);
+    if (!result) return tl::unexpected(in_context(result.error()));
+    return result;
+  }
   [[nodiscard]] Error in_context(const Error& error) const;
   [[nodiscard]] Status send_all(std::string_view key, std::span<const RedisCommand> commands);
   [[nodiscard]] RedisCommand set(std::string_view key, const Head& head, Parts parts,

@@ -93,6 +93,10 @@ void RedisForTest::start() {
     add("tls-auth-clients", "no");
   }
   if (!options_.password.empty()) add("requirepass", options_.password);
+  if (options_.lasting) {
+    add("appendonly", "yes");
+    add("appendfsync", "always");
+  }
   if (options_.cluster) {
     add("cluster-enabled", "yes");
     add("cluster-config-file", in("nodes.conf"));

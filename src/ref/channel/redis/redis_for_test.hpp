@@ -17,6 +17,7 @@ class RedisForTest {
     std::string password{};
     bool tls = false;  // with certificates that openssl makes; clients need none
     bool cluster = false;
+    bool lasting = false;  // what it has said yes to is there after a kill() and start()
   };
   // Throws where there is no redis-server, which fails the test.
   explicit RedisForTest(Options options);
@@ -25,7 +26,7 @@ class RedisForTest {
   RedisForTest& operator=(const RedisForTest&) = delete;
   ~RedisForTest();
 
-  // SIGKILL, and a new one at the same place; what was in it is gone.
+  // SIGKILL, and a new one at the same place; what was in it is gone, unless it is lasting.
   void kill();
   void start();
   // SIGSTOP and SIGCONT: it takes connections, and says nothing.

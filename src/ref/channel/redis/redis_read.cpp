@@ -4,7 +4,6 @@
 #include <map>
 #include <utility>
 
-#include "ref/channel/redis/at_server.hpp"
 #include "ref/channel/redis/redis_channel.hpp"
 #include "ref/channel/redis/value_head.hpp"
 #include "ref/channel/refusals.hpp"

@@ -22,7 +22,46 @@ std::uint16_t crc16(std::string_view text) noexcept {
   return crc;
 }
 
+Result<std::uint64_t> database_of(const ChannelUrl& url, bool cluster) {
+  std::string_view text = url.path;
+  if (text.starts_with('/')) text.remove_prefix(1);
+  ChannelUrl named = url;
+  if (!url.hosts.empty() && !text.empty()) named.options.emplace_back("db", std::string(text));
+  GODWIT_TRY(const std::uint64_t database, named.number("db", 0, 65'535));
+  if (cluster && database != 0) {
+    return fail(ErrorCode::bad_address, "{}: a cluster has database 0 only", url.shown());
+  }
+  return database;
+}
+
 }  // namespace
+
+Result<RedisServers::Options> RedisServers::Options::of(const ChannelUrl& url) {
+  Options options;
+  options.cluster = url.scheme.ends_with("+cluster");
+  options.addresses = url.hosts;
+  if (options.addresses.empty() && url.path.starts_with('/') && !options.cluster) {
+    options.addresses.push_back(url.path);
+  }
+  if (options.addresses.empty() || (options.addresses.size() > 1 && !options.cluster)) {
+    return fail(ErrorCode::bad_address, "{}: expected {}", url.shown(),
+                options.cluster ? "hosts of the cluster" : "one host, or the path of a socket");
+  }
+  GODWIT_TRY(const std::uint64_t time_out, url.number("timeout_ms", 2000, 3'600'000));
+  options.stream.time_out = std::chrono::milliseconds(time_out);
+  options.login.user = url.user;
+  options.login.password = url.password;
+  GODWIT_TRY(options.login.database, database_of(url, options.cluster));
+  if (url.scheme.starts_with("rediss")) {
+    auto tls = TlsContext::create({.ca_file = std::string(url.option("ca")),
+                                   .cert_file = std::string(url.option("cert")),
+                                   .key_file = std::string(url.option("key")),
+                                   .server_name = std::string(url.option("name"))});
+    if (!tls) return fail(tls.error().code, "{}: {}", url.shown(), tls.error().message);
+    options.stream.tls = *std::move(tls);
+  }
+  return options;
+}
 
 std::uint16_t redis_slot_of(std::string_view key) noexcept {
   const std::size_t open = key.find('{');

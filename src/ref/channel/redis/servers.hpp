@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "godwit/channel.hpp"
 #include "godwit/error.hpp"
 #include "ref/channel/redis/protocol.hpp"
 
@@ -31,6 +32,10 @@ class RedisServers {
     bool cluster = false;
     Stream::Options stream;
     RedisLogin login;
+
+    // Of a URL with timeout_ms, db, and of TLS ca, cert, key, name. Errors: bad_address, and those
+    // of TlsContext.
+    [[nodiscard]] static Result<Options> of(const ChannelUrl& url);
   };
   explicit RedisServers(Options options) : options_(std::move(options)) {}
 
@@ -49,6 +54,9 @@ class RedisServers {
   // somebody has just done so; nothing happens where there is one server.
   void look_again();
   [[nodiscard]] bool is_cluster() const noexcept { return options_.cluster; }
+  [[nodiscard]] std::chrono::milliseconds time_out() const noexcept {
+    return options_.stream.time_out;
+  }
 
  private:
   struct Server {

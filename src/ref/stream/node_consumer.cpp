@@ -1,4 +1,4 @@
-#include "ref/stream/consumer_core.hpp"
+#include "ref/stream/node_consumer.hpp"
 
 #include <algorithm>
 #include <array>
@@ -11,19 +11,12 @@ namespace {
 
 using wire::StreamOp;
 
-// Whatever is wrong with it, nothing outside of the image is read.
-Status check(const LeasedItems::Slice& slice) {
-  if (BatchView::size_of_index(slice.batch_items) <= slice.image.size()) return {};
-  return fail(ErrorCode::protocol_violation, "the home sent a batch of {} items in {} bytes",
-              slice.batch_items, slice.image.size());
-}
-
 }  // namespace
 
-Result<std::shared_ptr<ConsumerCore>> ConsumerCore::join(std::shared_ptr<TopicAccess> topic,
+Result<std::shared_ptr<NodeConsumer>> NodeConsumer::join(std::shared_ptr<TopicAccess> topic,
                                                          std::string_view group,
                                                          const ConsumerOptions& options) {
-  auto made = std::make_shared<ConsumerCore>(std::move(topic), options);
+  auto made = std::make_shared<NodeConsumer>(std::move(topic), options);
   const ItemFilter& filter = options.filter;
   const std::string_view equals = filter.key ? std::string_view(*filter.key) : std::string_view{};
   const wire::GroupTerms terms{.start = static_cast<std::uint8_t>(options.start.kind()),
@@ -42,7 +35,7 @@ Result<std::shared_ptr<ConsumerCore>> ConsumerCore::join(std::shared_ptr<TopicAc
   return made;
 }
 
-void ConsumerCore::ask() {
+void NodeConsumer::ask() {
   wire::StreamRequest request = topic_->request(StreamOp::fetch);
   request.group = group_;
   request.count = options_.items;
@@ -53,7 +46,7 @@ void ConsumerCore::ask() {
   fetch_ = topic_->start(request, {}, kAskFor);
 }
 
-Result<std::shared_ptr<LeasedItems>> ConsumerCore::next(std::chrono::nanoseconds at_most) {
+Result<std::shared_ptr<LeasedItems>> NodeConsumer::next(std::chrono::nanoseconds at_most) {
   const Clock::time_point started = Clock::now();
   for (;;) {
     if (!fetch_) ask();
@@ -78,7 +71,7 @@ Result<std::shared_ptr<LeasedItems>> ConsumerCore::next(std::chrono::nanoseconds
   }
 }
 
-bool ConsumerCore::still_ours(std::uint64_t lease) const {
+bool NodeConsumer::still_ours(std::uint64_t lease) const {
   wire::StreamRequest request = topic_->request(StreamOp::extend);
   request.lease = lease;
   request.a = static_cast<std::uint64_t>(options_.lease.count());
@@ -86,7 +79,7 @@ bool ConsumerCore::still_ours(std::uint64_t lease) const {
 }
 
 // The answer lies in the call; items that are not in it are memory of the home's, on this host.
-Result<LeasedItems::Parts> ConsumerCore::parts_of(detail::CallHandle call,
+Result<LeasedItems::Parts> NodeConsumer::parts_of(detail::CallHandle call,
                                                   const wire::ObjectAnswerView& answer) {
   LeasedItems::Parts parts{.lease = answer.fixed.value, .lease_time = options_.lease};
   GODWIT_TRY(const std::vector<wire::StreamSliceView> slices, wire::parse_slices(answer));
@@ -110,7 +103,7 @@ Result<LeasedItems::Parts> ConsumerCore::parts_of(detail::CallHandle call,
                    static_cast<std::size_t>(slice.fixed.bytes)};
       if (parts.keeps.empty() || parts.keeps.back() != memory) parts.keeps.push_back(memory);
     }
-    GODWIT_CHECK(check(one));
+    GODWIT_CHECK(LeasedItems::check(one));
     number += one.items;
     parts.slices.push_back(one);
   }
@@ -118,7 +111,7 @@ Result<LeasedItems::Parts> ConsumerCore::parts_of(detail::CallHandle call,
   return parts;
 }
 
-Status ConsumerCore::seek(StartAt to) {
+Status NodeConsumer::seek(StartAt to) {
   if (fetch_) {
     fetch_.cancel();
     fetch_.wait();
@@ -132,98 +125,6 @@ Status ConsumerCore::seek(StartAt to) {
   GODWIT_TRY(const AnsweredItem done, topic_->ask(request));
   static_cast<void>(done);
   return {};
-}
-
-LeasedItems::LeasedItems(std::shared_ptr<const TopicAccess> topic, Parts parts)
-    : topic_(std::move(topic)), parts_(std::move(parts)) {
-  const Slice& last = parts_.slices.back();
-  acked_.resize(last.number + last.items);
-}
-
-const LeasedItems::Slice& LeasedItems::slice_of(std::size_t index) const noexcept {
-  const auto after = std::upper_bound(
-      parts_.slices.begin(), parts_.slices.end(), index,
-      [](std::size_t number, const Slice& slice) { return number < slice.number; });
-  return *std::prev(after);
-}
-
-detail::StreamItem LeasedItems::item(std::size_t index) const noexcept {
-  const Slice& slice = slice_of(index);
-  const auto within = static_cast<std::uint32_t>(index - slice.number);
-  const Item item = BatchView(slice.image, slice.batch_items).item(slice.index + within);
-  return {.bytes = item.bytes,
-          .key = text_of(item.metadata),
-          .offset = slice.first + within,
-          .deliveries = slice.deliveries};
-}
-
-void LeasedItems::ack(std::size_t index) {
-  std::vector<OffsetRange> ranges;
-  {
-    const std::lock_guard lock(mutex_);
-    if (acked_[index] != Ack::none) return;
-    acked_[index] = Ack::new_one;
-    // The last one is told of when the items are let go of, with all others.
-    if (++acks_ == acked_.size() || Clock::now() - told_at_ < kTellEvery) return;
-    told_at_ = Clock::now();
-    ranges = news();
-  }
-  tell(std::move(ranges), true);
-}
-
-void LeasedItems::ack_all() {
-  const std::lock_guard lock(mutex_);
-  for (Ack& ack : acked_) {
-    if (ack == Ack::none) ack = Ack::new_one;
-  }
-  acks_ = acked_.size();
-}
-
-// Items next to each other in the delivery are one range, also where the group does not want what
-// lies between them: it counts as acked with them.
-std::vector<OffsetRange> LeasedItems::news() {
-  std::vector<OffsetRange> ranges;
-  bool open = false;
-  for (const Slice& slice : parts_.slices) {
-    for (std::uint32_t i = 0; i < slice.items; ++i) {
-      Ack& ack = acked_[slice.number + i];
-      if (ack != Ack::new_one) {
-        open = false;
-        continue;
-      }
-      ack = Ack::told;
-      const std::uint64_t offset = slice.first + i;
-      if (open && offset >= ranges.back().end) {
-        ranges.back().end = offset + 1;
-      } else {
-        ranges.push_back({offset, offset + 1});
-      }
-      open = true;
-    }
-  }
-  return ranges;
-}
-
-// What the home knows no more, it needs no news of.
-void LeasedItems::tell(std::vector<OffsetRange> ranges, bool and_goes_on) const {
-  wire::StreamRequest request = topic_->request(StreamOp::ack);
-  request.lease = parts_.lease;
-  if (and_goes_on) request.a = static_cast<std::uint64_t>(parts_.lease_time.count());
-  const Bytes tail = std::as_bytes(std::span(ranges));
-  topic_->start(request, {&tail, 1}).detach();
-}
-
-// Told in one message if all is acked. What is not goes to others at once.
-LeasedItems::~LeasedItems() {
-  if (acks_ == acked_.size()) {
-    tell({}, false);
-    return;
-  }
-  std::vector<OffsetRange> ranges = news();
-  if (!ranges.empty()) tell(std::move(ranges), false);
-  wire::StreamRequest request = topic_->request(StreamOp::give_back);
-  request.lease = parts_.lease;
-  topic_->start(request).detach();
 }
 
 }  // namespace godwit::ref::stream

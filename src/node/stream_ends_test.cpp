@@ -1,0 +1,100 @@
+// What becomes of items that are not acked, and how topics and groups end, whoever the broker is.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <thread>
+#include <utility>
+
+#include "node/stream_fleet_for_test.hpp"
+#include "ref/stream/broker.hpp"
+
+namespace godwit::node {
+namespace {
+
+using namespace std::chrono_literals;
+
+class StreamEnds : public StreamFleet {};
+
+TEST_P(StreamEnds, ASlowConsumerThatAcksKeepsItsLease) {
+  auto out = producer<std::uint64_t>();
+  for (std::uint64_t i = 0; i < 12; ++i) good(out.send(i));
+  good(out.close());
+  auto in = consumer<std::uint64_t>("all", {.lease = 1s});
+  std::uint64_t next = 0;
+  while (auto item = good(in.next(10s))) {
+    EXPECT_EQ(**item, next++) << "none comes twice, although all of it takes longer than the lease";
+    const auto done = std::chrono::steady_clock::now() + 150ms;  // the work
+    while (std::chrono::steady_clock::now() < done) std::this_thread::yield();
+    item->ack();
+  }
+  EXPECT_EQ(next, 12);
+}
+
+TEST_P(StreamEnds, WhatIsNotAckedInTimeComesAgainAndAnAckThatIsLateDoesNothing) {
+  auto out = producer<std::uint64_t>({.linger = 0ns});
+  good(out.send(std::uint64_t{1}));
+  auto slow = consumer<std::uint64_t>("all", {.lease = 200ms, .fetch_ahead = false});
+  auto quick = consumer<std::uint64_t>("all", {.lease = 200ms, .fetch_ahead = false});
+  {
+    const auto late = good(slow.next(10s));
+    EXPECT_EQ(late->deliveries(), 1);
+    const auto again = good(quick.next(10s));
+    EXPECT_EQ(again->deliveries(), 2);
+    late->ack();
+  }
+  EXPECT_GT(status().kept_bytes, 0) << "who acked had it no more";
+}
+
+TEST_P(StreamEnds, AGroupThatDoesNotLastEndsWithItsLastConsumerAndKeepsNothing) {
+  auto out = producer<std::uint64_t>();
+  auto lasting = consumer<std::uint64_t>("lasting");
+  {
+    auto one = consumer<std::uint64_t>("passing", {.lasting = false});
+    auto two = consumer<std::uint64_t>("passing", {.lasting = false});
+    for (std::uint64_t i = 0; i < 10; ++i) good(out.send(i));
+    good(out.flush());
+    for (std::uint64_t i = 0; i < 10; ++i) good(lasting.next(10s))->ack();
+    {
+      const auto dropped = std::move(one);
+    }
+    EXPECT_GT(status().kept_bytes, 0) << "the other one may read it";
+  }
+  expect_error(lasting.next(20ms), ErrorCode::deadline);
+  expect_kept(0);
+  EXPECT_EQ(status().groups.size(), 1);
+}
+
+TEST_P(StreamEnds, ABatchThatIsSentAgainIsNotAppendedAgain) {
+  const auto out = good(home().core().produce("topic", 0, {}));
+  const ref::stream::BatchView::Entry entry{5, 5};
+  const Bytes bytes = bytes_of("hello");
+  const ref::stream::PackedItems items{.entries = {&entry, 1}, .parts = {&bytes, 1}};
+  for (const std::uint64_t sequence : {1, 1, 2, 2, 1}) good(out->append(sequence, items, 10s));
+  EXPECT_EQ(status().end, 2);
+}
+
+TEST_P(StreamEnds, AnAbortIsWhatConsumersGetAfterTheLastItem) {
+  auto out = producer<std::uint64_t>();
+  good(out.send(std::uint64_t{1}));
+  good(out.abort(ErrorCode::io, "the sensor fell off"));
+  auto in = consumer<std::uint64_t>();
+  good(in.next(10s))->ack();
+  expect_error(in.next(10s), ErrorCode::io, "the sensor fell off");
+}
+
+TEST_P(StreamEnds, ASoleProducerThatLeavesIsAnError) {
+  auto in = consumer<std::uint64_t>();
+  {
+    auto out = producer<std::uint64_t>({.sole = true});
+    expect_error(Producer<std::uint64_t>::open(home(), "topic"), ErrorCode::already_exists);
+    good(out.send(std::uint64_t{1}));
+  }
+  good(in.next(10s))->ack();
+  expect_error(in.next(10s), ErrorCode::node_lost, "producer");
+}
+
+INSTANTIATE_TEST_SUITE_P(Brokers, StreamEnds, kEveryBroker, broker_name);
+
+}  // namespace
+}  // namespace godwit::node
