@@ -41,7 +41,8 @@ class ViewCache {
   bool sweep();
 
  private:
-  static constexpr std::size_t kShares = 256;  // threads that resolve objects of their own seldom meet
+  static constexpr std::size_t kShares =
+      256;  // threads that resolve objects of their own seldom meet
   struct HandleHash {
     std::size_t operator()(const Handle& handle) const noexcept;
   };
