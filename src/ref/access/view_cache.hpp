@@ -41,8 +41,8 @@ class ViewCache {
   bool sweep();
 
  private:
-  static constexpr std::size_t kShares =
-      256;  // threads that resolve objects of their own seldom meet
+  // So many that threads that resolve objects of their own seldom meet.
+  static constexpr std::size_t kShares = 256;
   struct HandleHash {
     std::size_t operator()(const Handle& handle) const noexcept;
   };
