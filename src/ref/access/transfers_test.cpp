@@ -123,6 +123,14 @@ TEST_F(TransfersTest, WhoeverHasTimeLeftGoesOnWhereAnotherStopped) {
   EXPECT_EQ(transfers_.under_way(), 0U);
 }
 
+TEST_F(TransfersTest, OneThatEverybodyGaveUpLeavesNothingBehind) {
+  auto only = join(1, std::make_unique<GatedHome>([] { return false; }));
+  transfers_.finish({&only, 1}, in(milliseconds(1)));
+  ASSERT_FALSE(only.bytes);
+  EXPECT_EQ(only.bytes.error().code, ErrorCode::deadline);
+  EXPECT_EQ(transfers_.under_way(), 0U);
+}
+
 TEST_F(TransfersTest, WhatEndsATransferEndsItForAll) {
   std::atomic<bool> open = false;
   auto home = std::make_unique<GatedHome>([&] { return open.load(); });

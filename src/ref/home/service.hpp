@@ -16,6 +16,7 @@
 #include "base/bytes.hpp"
 #include "call/objects.hpp"
 #include "ref/home/copies.hpp"
+#include "ref/home/piece_checksums.hpp"
 #include "ref/home/store.hpp"
 #include "wire/object.hpp"
 
@@ -165,6 +166,7 @@ class ObjectService final : public call::Objects {
   ObjectAccess* access_ = nullptr;
   StreamAnswers* streams_ = nullptr;
   Copies copies_;
+  PieceChecksums checksums_;
   std::mutex mutex_;
   std::condition_variable left_;
   std::size_t inside_ = 0;  // threads that wait for other homes

@@ -105,7 +105,10 @@ Status ObjectService::do_read(const Request& request, const ObjectItem& item, An
   const bool wants_checksum = (request.head.flags & wire::ObjectRequest::kChecksum) != 0;
   if (wants_checksum) answers.last().flags |= ObjectAnswer::kChecksum;
   if (pieces == 1 && piece > kMaxAtOnce && request.head.count == 1) {
-    if (wants_checksum) answers.last().value = Checksum::of({found.data + first, piece});
+    if (wants_checksum) {
+      answers.last().value = checksums_.of({item.handle.object, found.version, first, piece},
+                                           {found.data + first, piece});
+    }
     answers.lend({found.data + first, piece}, std::make_shared<PinKeeper>(std::move(keeper)));
     return {};
   }

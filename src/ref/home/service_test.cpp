@@ -181,6 +181,24 @@ TEST_F(Service, PiecesComeWithTheirChecksumIfItIsAskedFor) {
   reply_.lender.reset();
 }
 
+TEST(PieceChecksums, APieceOfAVersionIsReadOnce) {
+  PieceChecksums known;
+  const PieceChecksums::Piece piece{.object = {{1}}, .version = 1, .first = 0, .size = 3};
+  const std::uint64_t abc = Checksum::of(bytes_of("abc"));
+  const std::uint64_t xyz = Checksum::of(bytes_of("xyz"));
+  EXPECT_EQ(known.of(piece, bytes_of("abc")), abc);
+  EXPECT_EQ(known.of(piece, bytes_of("xyz")), abc) << "it was not looked at";
+  PieceChecksums::Piece other = piece;
+  other.version = 2;
+  EXPECT_EQ(known.of(other, bytes_of("xyz")), xyz);
+  other = piece;
+  other.first = 3;
+  EXPECT_EQ(known.of(other, bytes_of("xyz")), xyz);
+  other = piece;
+  other.object.bytes[9] = 1;
+  EXPECT_EQ(known.of(other, bytes_of("xyz")), xyz);
+}
+
 TEST_F(Service, WhatDoesNotParseIsRefused) {
   EXPECT_EQ(ask({.op = static_cast<ObjectOp>(99)}).error().code, ErrorCode::bad_format);
   ObjectItem item;
