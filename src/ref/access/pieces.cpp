@@ -113,7 +113,8 @@ Status Pieces::wait_for_home(const Error& why, Time until) {
   const Time now = source_.now();
   if (gone_since_ == kNever) gone_since_ = now;
   gone_why_ = why;
-  const Duration left = std::min(patience_ - (now - gone_since_), time_left(until));
+  const Duration absence = std::min(patience_, kLongestAbsence);
+  const Duration left = std::min(absence - (now - gone_since_), time_left(until));
   if (left <= Duration(0)) return tl::unexpected(in_context(why));
   not_before_ = now + std::min(pause_, left);
   pause_ = std::clamp(pause_ * 2, kFirstPause, kLongestPause);

@@ -54,6 +54,8 @@ class Pieces {
   // Between questions to a home that is gone: the first, and the longest.
   static constexpr Duration kFirstPause = std::chrono::milliseconds(5);
   static constexpr Duration kLongestPause = std::chrono::milliseconds(250);
+  // A home that cannot be reached for so long is lost: restarts and links take less.
+  static constexpr Duration kLongestAbsence = std::chrono::seconds(10);
   static constexpr Time kNever{INT64_MAX};
 
   // Given each piece once, from front to back, unless it says false: it is damaged, and comes

@@ -111,7 +111,7 @@ TEST_F(PiecesTest, AHomeThatHasTheVersionNoMoreIsAnErrorThatSaysHowMuchHadCome) 
 TEST_F(PiecesTest, AHomeThatStaysAwayIsAnErrorOnceThereIsNoTimeLeft) {
   home_.on_answer = [&](std::uint64_t) { home_.is_up = false; };
   expect_error(pieces().finish(Pieces::kNever), ErrorCode::unreachable, "4194304 of");
-  EXPECT_EQ(home_.time, Time{1} + kPatience);
+  EXPECT_EQ(home_.time, Time{1} + Pieces::kLongestAbsence);
   EXPECT_LT(home_.pauses, 300U) << "it is not asked all the time";
   taken_.clear();
   home_.is_up = true;
