@@ -10,17 +10,9 @@
 namespace godwit::ref {
 namespace {
 
-// In blocks that are in a cache when they are read the second time.
 bool copy_and_check(const ArrivedPiece& piece, std::byte* to) {
-  constexpr std::size_t kBlock = std::size_t{32} << 10;
   Checksum checksum;
-  for (Bytes rest = piece.bytes; !rest.empty();) {
-    const Bytes block = rest.first(std::min(kBlock, rest.size()));
-    std::memcpy(to, block.data(), block.size());
-    checksum.add({to, block.size()});
-    to += block.size();
-    rest = rest.subspan(block.size());
-  }
+  checksum.add_copying(piece.bytes, to);
   return checksum.value() == piece.checksum;
 }
 

@@ -19,7 +19,7 @@
 namespace godwit::ref {
 namespace {
 
-constexpr std::uint64_t kMagic = 0x316E616863776467;       // "gdwchan1"
+constexpr std::uint64_t kMagic = 0x326E616863776467;       // "gdwchan2"
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20;  // still in a cache when it is checked
 
 struct FileHead {

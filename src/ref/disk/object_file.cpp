@@ -15,7 +15,7 @@ static_assert(std::endian::native == std::endian::little, "Layout lies in files 
 
 struct Layout {
   char magic[8] = {'G', 'D', 'W', 'O', 'B', 'J', '1', '\0'};
-  std::uint32_t format = 1;
+  std::uint32_t format = 2;
   std::uint32_t zero_format = 0;
   Handle handle;
   std::uint8_t lifetime_kind = 0;

@@ -58,7 +58,7 @@ TEST(ObjectHead, LiesInTheFileAsItsHeaderSays) {
   const auto bytes = sample_head().encode();
   const auto at = [&](std::size_t offset) { return std::to_integer<int>(bytes[offset]); };
   EXPECT_EQ(std::memcmp(bytes.data(), "GDWOBJ1", 8), 0);
-  EXPECT_EQ(at(8), 1);
+  EXPECT_EQ(at(8), 2);
   EXPECT_EQ(at(16 + 8), 0xA0);
   EXPECT_EQ(at(16 + 24), 12);
   EXPECT_EQ(at(80), 1);
@@ -87,7 +87,7 @@ TEST(ObjectHead, WhatItCannotMeanIsRefusedWithTheReason) {
     return with_good_checksum(bytes);
   };
   expect_refused(changed(0, 'X'), "does not begin");
-  expect_refused(changed(8, 2), "format 2");
+  expect_refused(changed(8, 1), "format 1");
   expect_refused(changed(12, 1), "does not know");
   expect_refused(changed(16, 9), "handle is of format");
   expect_refused(changed(16 + 24, 0), "version is 0");

@@ -126,7 +126,7 @@ namespace {
 
 // As it lies in the file: what it is, the secret, and the checksum of both.
 struct KeyFile {
-  std::array<char, 8> magic{'G', 'D', 'W', 'K', 'E', 'Y', '1', '\0'};
+  std::array<char, 8> magic{'G', 'D', 'W', 'K', 'E', 'Y', '2', '\0'};
   std::array<std::uint8_t, HandleKey::kBytes> secret{};
   std::uint64_t checksum = 0;
 
