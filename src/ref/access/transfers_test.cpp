@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/sanitizers.hpp"
 #include "ref/access/piece_source_for_test.hpp"
 
 namespace godwit::ref {
@@ -106,8 +107,12 @@ TEST_F(TransfersTest, WhoeverHasTimeLeftGoesOnWhereAnotherStopped) {
   auto other = join(1, std::make_unique<GatedHome>([] { return true; }));
   std::thread waiting;
   {
-    std::thread driving([&] { transfers_.finish({&hasty, 1}, in(milliseconds(100))); });
-    while (pieces < 2) std::this_thread::yield();  // it drives
+    std::atomic<bool> has_ended = false;
+    std::thread driving([&] {
+      transfers_.finish({&hasty, 1}, in(kSanitized ? milliseconds(5'000) : milliseconds(500)));
+      has_ended = true;
+    });
+    while (pieces < 2 && !has_ended) std::this_thread::yield();  // it drives
     waiting = std::thread([&] { transfers_.finish({&patient, 1}, Pieces::kNever); });
     transfers_.finish({&other, 1}, in(milliseconds(1)));
     driving.join();
