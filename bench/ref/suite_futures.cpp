@@ -106,11 +106,11 @@ Status measure(const Scope& scope, LocalTransport transport, std::int64_t spin_u
   const std::optional<Goal> goal =
       shm ? std::optional(Goal{Goal::Kind::p50_below_us, spins ? 3.0 : 100.0}) : std::nullopt;
   all.add(
-      "godwit future, set by a function at its home, " + way, 0,
-      [&] { return by_function(*setup); }, Contenders::Beside{floor, By::p50, goal});
+      "godwit future, kept at its home, " + way, 0, [&] { return by_function(*setup); },
+      Contenders::Beside{floor, By::p50, goal});
   // Three that spin on two cores wait for each other's turns, whoever they are.
   all.add(
-      "godwit future, set by a third process, " + way, 0, [&] { return by_promise(*setup); },
+      "godwit future, kept by a third, " + way, 0, [&] { return by_promise(*setup); },
       Contenders::Beside{floor, By::p50, spins ? std::nullopt : goal});
   return all.run(scope.quick ? 1 : 3, table);
 }

@@ -14,8 +14,9 @@ static_assert(std::endian::native == std::endian::little, "words are read as the
 }  // namespace
 
 void Checksum::add_blocks(const std::byte* data, std::byte* to, std::size_t count) noexcept {
-  static detail::AddBlocks* const vectors = detail::add_blocks_with_avx2();
-  (vectors != nullptr ? vectors : &detail::add_blocks_anywhere)(lanes_, keys_, data, to, count);
+  static checksum_blocks::AddBlocks* const vectors = checksum_blocks::add_blocks_with_avx2();
+  (vectors != nullptr ? vectors : &checksum_blocks::add_blocks_anywhere)(lanes_, keys_, data, to,
+                                                                         count);
 }
 
 void Checksum::add(Bytes bytes, std::byte* to) noexcept {

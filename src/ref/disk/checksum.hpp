@@ -45,7 +45,7 @@ class Checksum {
                                     0xC0AC29B7C97C50DD, 0x3F84D5B5B5470917};
 };
 
-namespace detail {
+namespace checksum_blocks {
 
 // How blocks become part of the lanes, and are copied to `to` unless that is null: one for any
 // machine, and one for those that have AVX2, which does the same.
@@ -55,5 +55,5 @@ AddBlocks add_blocks_anywhere;
 // Null: not on this machine.
 [[nodiscard]] AddBlocks* add_blocks_with_avx2() noexcept;
 
-}  // namespace detail
+}  // namespace checksum_blocks
 }  // namespace godwit::ref

@@ -8,7 +8,7 @@
 #include <immintrin.h>
 #endif
 
-namespace godwit::ref::detail {
+namespace godwit::ref::checksum_blocks {
 namespace {
 
 // What keys grow by from block to block.
@@ -94,4 +94,4 @@ AddBlocks* add_blocks_with_avx2() noexcept {
 }
 #endif
 
-}  // namespace godwit::ref::detail
+}  // namespace godwit::ref::checksum_blocks

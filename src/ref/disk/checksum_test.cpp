@@ -85,7 +85,7 @@ TEST(Checksum, CopiesWhatItAdds) {
 }
 
 TEST(Checksum, IsTheSameWithAndWithoutVectors) {
-  detail::AddBlocks* const vectors = detail::add_blocks_with_avx2();
+  checksum_blocks::AddBlocks* const vectors = checksum_blocks::add_blocks_with_avx2();
   if (vectors == nullptr) GTEST_SKIP() << "this machine has no AVX2";
   const auto bytes = some_bytes(64 * Checksum::kBlock + 1);
   for (const bool copies : {false, true}) {
@@ -96,7 +96,8 @@ TEST(Checksum, IsTheSameWithAndWithoutVectors) {
       for (auto& one : copy) one.resize(64 * Checksum::kBlock);
       const std::byte* from = bytes.data() + misaligned;
       vectors(lanes[0], keys[0], from, copies ? copy[0].data() : nullptr, 64);
-      detail::add_blocks_anywhere(lanes[1], keys[1], from, copies ? copy[1].data() : nullptr, 64);
+      checksum_blocks::add_blocks_anywhere(lanes[1], keys[1], from,
+                                           copies ? copy[1].data() : nullptr, 64);
       EXPECT_EQ(lanes[0], lanes[1]);
       EXPECT_EQ(keys[0], keys[1]);
       EXPECT_EQ(copy[0], copy[1]);
