@@ -206,7 +206,8 @@ def draw_goals(suites: list) -> str:
     picture = begin(f"Goals and what was reached: {met} of {len(judged)} met",
                     "How many times better than its goal asks each row is; 1 is just enough.",
                     f"Measured on {'; '.join(machines)}.", WIDTH, height)
-    x = svg.LogAxis([surplus(row) for _, row in judged] + [1], 370, 715)
+    names = max(svg.width_of(goal_name(suite, row), 12) for suite, row in judged)
+    x = svg.LogAxis([surplus(row) for _, row in judged] + [1], max(30 + names, 370), 715)
     bottom = height - 48
     for value in x.ticks():
         picture.path([(x.place(value), HEAD + 2), (x.place(value), bottom)], svg.GRID)
@@ -220,12 +221,17 @@ def draw_goals(suites: list) -> str:
     return picture.finish()
 
 
+def goal_name(suite: Suite, row) -> str:
+    """Of whom is clear, of which suite is not."""
+    name = row.name.removeprefix("godwit ")
+    return name if name.startswith(suite.name) else f"{suite.name}: {name}"
+
+
 def draw_goal(picture: svg.Picture, suite: Suite, row, x: svg.LogAxis, y: float) -> None:
     colour = STYLES["subject" if row.met else "rival"][0][0]
     visible = max(abs(x.place(surplus(row)) - x.place(1)), 3)
     picture.bar(x.place(1) - (0 if row.met else visible), y - 6, visible, 12, colour)
-    name = row.name if row.name.startswith(suite.name) else f"{suite.name}: {row.name}"
-    picture.text(x.begin - 10, y + 4, name, "end")
+    picture.text(x.begin - 10, y + 4, goal_name(suite, row), "end")
     reached = svg.ratio_text(row.ratio) if goal_of(row)[2] else svg.time_text(row.p50_us)
     picture.text(x.end + 70, y + 4, reached, "end", colour=colour, bold=True)
     picture.text(x.end + 82, y + 4, f"goal {goal_text(row)}: {'met' if row.met else 'not met'}",
