@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <map>
 #include <optional>
@@ -16,10 +17,17 @@
 
 namespace godwit::ref {
 
+// No two pieces are the same: they begin elsewhere in what comes again and again.
 inline std::vector<std::byte> some_bytes(std::size_t size) {
+  constexpr std::size_t kPeriod = 4'093;
   std::vector<std::byte> bytes(size);
-  for (std::size_t i = 0; i < size; ++i) {
+  for (std::size_t i = 0; i < std::min(size, kPeriod); ++i) {
     bytes[i] = static_cast<std::byte>((i * 2'654'435'761U) >> 24U);
+  }
+  for (std::size_t done = kPeriod; done < size;) {
+    const std::size_t more = std::min(done, size - done);
+    std::memcpy(bytes.data() + done, bytes.data(), more);
+    done += more;
   }
   return bytes;
 }

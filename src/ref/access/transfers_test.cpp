@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <string>
@@ -66,7 +67,8 @@ class TransfersTest : public testing::Test {
     ASSERT_TRUE(wanted.bytes) << wanted.bytes.error().message;
     const std::vector<std::byte> expected = some_bytes(kSize);
     const Bytes found = (*wanted.bytes)->view();
-    EXPECT_TRUE(std::equal(found.begin(), found.end(), expected.begin(), expected.end()));
+    ASSERT_EQ(found.size(), expected.size());
+    EXPECT_EQ(std::memcmp(found.data(), expected.data(), expected.size()), 0);
   }
 
   Transfers transfers_;
