@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/fail.hpp"
+#include "base/parts.hpp"
 
 namespace godwit::fabric::relay {
 namespace {
@@ -42,8 +43,7 @@ SealedStream::SealedStream(Fd socket, Seal out, Seal in, Bytes input)
 }
 
 Status SealedStream::put(RecordKind kind, std::uint32_t stream, std::span<const Bytes> parts) {
-  std::size_t size = Seal::kTagSize;
-  for (const Bytes part : parts) size += part.size();
+  const std::size_t size = Seal::kTagSize + total_size(parts);
   if (size > kMaxText + Seal::kTagSize) {
     return fail(ErrorCode::internal, "a record of {} bytes exceeds the limit of {}", size,
                 kMaxText);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/fail.hpp"
+#include "base/parts.hpp"
 #include "fabric/relay/transport.hpp"
 
 namespace godwit::fabric::relay {
@@ -22,8 +23,7 @@ Sent RelayTransport::send(LinkId id, const wire::Header& header, std::span<const
   reactor_.assert_owner();
   Link* const link = links_.find(id);
   if (link == nullptr || link->state != LinkState::up) return Sent::down;
-  std::size_t size = 0;
-  for (const Bytes part : parts) size += part.size();
+  const std::size_t size = total_size(parts);
   if (size <= kSmallLimit) {
     pieces_.clear();
     pieces_.push_back(bytes_of_value(header));

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/parts.hpp"
 #include "fabric/fence.hpp"
 #include "fabric/shm/transport.hpp"
 
@@ -37,8 +38,7 @@ Sent ShmTransport::send(LinkId id, const wire::Header& header, std::span<const B
                         std::uint64_t tag) {
   Link* link = find(id);
   if (link == nullptr || link->state != Link::State::up) return Sent::down;
-  std::size_t size = 0;
-  for (const Bytes part : parts) size += part.size();
+  const std::size_t size = total_size(parts);
   if (size > kSmallLimit) [[unlikely]] {
     idle_memory_.note_use();
     link->outbox.add_stream(header, parts, size, tag);

@@ -12,7 +12,7 @@
 #include <span>
 
 #include "base/bytes.hpp"
-#include "fabric/ucx/parts.hpp"
+#include "base/parts.hpp"
 #include "wire/header.hpp"
 
 namespace godwit::fabric::ucx {

@@ -1,5 +1,5 @@
 // Sending: the hot path of a call over the network.
-#include "fabric/ucx/parts.hpp"
+#include "base/parts.hpp"
 #include "fabric/ucx/transport.hpp"
 
 namespace godwit::fabric::ucx {

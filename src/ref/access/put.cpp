@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/fail.hpp"
+#include "base/parts.hpp"
 #include "call/caller.hpp"
 #include "ref/access/access.hpp"
 #include "ref/access/kept_views.hpp"
@@ -17,12 +18,6 @@ namespace {
 
 using wire::ObjectItem;
 using wire::ObjectOp;
-
-std::uint64_t total(std::span<const Bytes> parts) noexcept {
-  std::uint64_t bytes = 0;
-  for (const Bytes part : parts) bytes += part.size();
-  return bytes;
-}
 
 // Walks through the parts in pieces of bounded size, each within one part.
 class PieceWalk {
@@ -50,7 +45,7 @@ class PieceWalk {
 }  // namespace
 
 std::uint64_t PutRequest::size() const noexcept {
-  return total(parts);
+  return total_size(parts);
 }
 
 void ObjectAccess::abandon_room(NodeId home, std::uint64_t ticket) {
@@ -68,7 +63,7 @@ Result<std::uint64_t> ObjectAccess::write_room(NodeId home, std::span<const Byte
 Result<ObjectAccess::Room> ObjectAccess::write_parts(NodeId home, std::span<const Bytes> parts,
                                                      const Progress* progress) {
   ObjectItem item;
-  item.handle.size = total(parts);
+  item.handle.size = total_size(parts);
   GODWIT_TRY(const AnsweredItem reserved, ask_one(asking(), home, ObjectOp::reserve, item));
   const wire::ObjectAnswer& at = reserved.answer.fixed;
   return fill(Room(*this, home, at.value), at, parts, progress);
@@ -77,7 +72,7 @@ Result<ObjectAccess::Room> ObjectAccess::write_parts(NodeId home, std::span<cons
 Result<ObjectAccess::Room> ObjectAccess::fill(Room room, const wire::ObjectAnswer& at,
                                               std::span<const Bytes> parts,
                                               const Progress* progress) {
-  const std::uint64_t size = total(parts);
+  const std::uint64_t size = total_size(parts);
   if (size == 0) return room;
   GODWIT_TRY(const auto segment, mappings_->get({room.home, at.segment, fabric::Access::write}));
   if (segment == nullptr) {
@@ -180,11 +175,7 @@ void ObjectAccess::keep_own(const Handle& handle, std::span<const Bytes> parts,
                             const wire::VoucherTerms& voucher, Clock::time_point asked_at) {
   Buffer copy = Buffer::allocate(handle.size);
   if (copy.data() == nullptr) return;
-  std::byte* to = copy.data();
-  for (const Bytes part : parts) {
-    if (!part.empty()) std::memcpy(to, part.data(), part.size());
-    to += part.size();
-  }
+  gather(parts, copy.data());
   auto owner = std::make_shared<const Buffer>(std::move(copy));
   const Bytes bytes = owner->view();
   kept_->keep(handle,
@@ -212,7 +203,7 @@ Status ObjectAccess::break_promise(const Handle& handle, ErrorCode code, std::st
 // Few bytes come along in the message: whoever waits for them waits for one round trip, not two.
 Result<Handle> ObjectAccess::settle(ObjectOp op, const Handle& handle,
                                     std::span<const Bytes> parts) {
-  const std::uint64_t size = total(parts);
+  const std::uint64_t size = total_size(parts);
   ObjectItem item{.handle = handle};
   if (size <= kSmall) {
     item.b = size;

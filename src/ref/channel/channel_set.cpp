@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/fail.hpp"
+#include "base/parts.hpp"
 #include "ref/channel/refusals.hpp"
 
 namespace godwit::ref {
@@ -73,7 +74,7 @@ void NamedChannel::note(const Error* error) {
 }
 
 Status NamedChannel::put(const std::string& key, Channel::Parts parts) {
-  return timed(Way::put, total(parts), [&] { return channel_->put(key, parts); });
+  return timed(Way::put, total_size(parts), [&] { return channel_->put(key, parts); });
 }
 
 Status NamedChannel::get(const std::string& key, std::uint64_t offset, MutableBytes into) {

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "base/parts.hpp"
 #include "ref/channel/refusals.hpp"
 
 namespace godwit::ref {
@@ -14,7 +15,7 @@ Result<std::unique_ptr<Channel>> MemoryChannel::make(const ChannelUrl& url) {
 Status MemoryChannel::put(std::string_view key, Parts parts) {
   GODWIT_CHECK(check_key(key));
   auto value = std::make_shared<std::vector<std::byte>>();
-  value->reserve(total(parts));
+  value->reserve(total_size(parts));
   for (const auto& part : parts) value->insert(value->end(), part.begin(), part.end());
   const std::lock_guard lock(mutex_);
   Value& place = values_[std::string(key)];

@@ -11,12 +11,6 @@
 
 namespace godwit::ref {
 
-[[nodiscard]] inline std::uint64_t total(Channel::Parts parts) noexcept {
-  std::uint64_t bytes = 0;
-  for (const auto& part : parts) bytes += part.size();
-  return bytes;
-}
-
 // Keys become names of files.
 [[nodiscard]] inline Status check_key(std::string_view key) {
   const bool good = !key.empty() && key.size() <= Channel::kMaxKey &&

@@ -264,11 +264,9 @@ Status ObjectService::do_put(const Request& request, const ObjectItem& item, Byt
 // What was written under a ticket, or came with the message, becomes a version.
 Status ObjectService::do_settle(const Request& request, const ObjectItem& item, Bytes data,
                                 Answers& answers) {
-  const bool updates = request.head.op == ObjectOp::update;
-  auto made = item.a == 0 ? settle_own(request.holder, updates ? Settle::update : Settle::fulfil,
-                                       item.handle, {&data, 1}, request.wait)
-              : updates   ? store_.update(request.holder, item.handle, item.a, request.wait)
-                          : store_.fulfil(request.holder, item.handle, item.a, request.wait);
+  const ObjectOp op = request.head.op;
+  auto made = item.a == 0 ? settle_own(request.holder, op, item.handle, {&data, 1}, request.wait)
+                          : publish(request.holder, op, item.handle, item.a, request.wait);
   if (!made) return tl::unexpected(std::move(made).error());
   answers.append(*made);
   return {};

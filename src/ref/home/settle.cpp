@@ -2,25 +2,31 @@
 #include <utility>
 
 #include "base/fail.hpp"
+#include "base/parts.hpp"
 #include "godwit/mobile_abi.h"
 #include "ref/access/access.hpp"
 #include "ref/home/service.hpp"
 
 namespace godwit::ref {
 
-Result<Handle> ObjectService::settle_own(Holder holder, Settle how, const Handle& handle,
+using wire::ObjectOp;
+
+Result<Handle> ObjectService::publish(Holder holder, ObjectOp op, const Handle& handle,
+                                      std::uint64_t ticket, Arena::Wait wait) {
+  return op == ObjectOp::update ? store_.update(holder, handle, ticket, wait)
+                                : store_.fulfil(holder, handle, ticket, wait);
+}
+
+Result<Handle> ObjectService::settle_own(Holder holder, ObjectOp op, const Handle& handle,
                                          std::span<const Bytes> parts, Arena::Wait wait) {
-  std::uint64_t size = 0;
-  for (const Bytes part : parts) size += part.size();
-  GODWIT_TRY(const Reservation room, store_.reserve(holder, size, wait));
+  GODWIT_TRY(const Reservation room, store_.reserve(holder, total_size(parts), wait));
   auto made = [&]() -> Result<Handle> {
     std::uint64_t offset = 0;
     for (const Bytes part : parts) {
       GODWIT_CHECK(store_.write(holder, room.ticket, offset, part));
       offset += part.size();
     }
-    return how == Settle::update ? store_.update(holder, handle, room.ticket, wait)
-                                 : store_.fulfil(holder, handle, room.ticket, wait);
+    return publish(holder, op, handle, room.ticket, wait);
   }();
   if (!made) store_.abandon(holder, room.ticket);
   return made;
@@ -30,9 +36,9 @@ Result<Handle> ObjectService::settle_here(const Settling& what) {
   const Arena::Wait wait = what.may_wait ? Arena::Wait::yes : Arena::Wait::no;
   switch (what.how) {
     case GODWIT_FULFIL:
-      return settle_own(options_.self, Settle::fulfil, what.handle, what.parts, wait);
+      return settle_own(options_.self, ObjectOp::fulfil, what.handle, what.parts, wait);
     case GODWIT_UPDATE:
-      return settle_own(options_.self, Settle::update, what.handle, what.parts, wait);
+      return settle_own(options_.self, ObjectOp::update, what.handle, what.parts, wait);
     default: GODWIT_CHECK(store_.break_promise(what.handle, what.broken)); return what.handle;
   }
 }

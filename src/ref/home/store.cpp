@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/fail.hpp"
+#include "base/parts.hpp"
 #include "ref/home/currency.hpp"
 #include "ref/home/refusals.hpp"
 #include "ref/home/visit.hpp"
@@ -37,14 +38,10 @@ Result<Handle> ObjectStore::put(Holder holder, const NewObject& object,
                                 std::span<const Bytes> parts, Arena::Wait wait) {
   GODWIT_CHECK(check_new(object, state_->options, wait));
   Version version;
-  for (const Bytes part : parts) version.size += part.size();
+  version.size = total_size(parts);
   if (version.size != 0) {
     GODWIT_TRY(version.extent, state_->allocate(version.size, wait));
-    std::byte* to = version.extent.data;
-    for (const Bytes part : parts) {
-      if (!part.empty()) std::memcpy(to, part.data(), part.size());
-      to += part.size();
-    }
+    gather(parts, version.extent.data);
   }
   auto handle = state_->add_new(holder, object, version);
   if (!handle && version.extent) state_->arena.free(version.extent, Arena::Wait::no);

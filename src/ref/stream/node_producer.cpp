@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/fail.hpp"
+#include "base/parts.hpp"
 #include "call/caller.hpp"
 #include "fabric/reactor.hpp"
 
@@ -14,8 +15,7 @@ Status NodeTopicOut::append(std::uint64_t sequence, const PackedItems& items,
                             std::chrono::nanoseconds at_most) {
   image_.assign(1, write_index(items.entries, index_));
   image_.insert(image_.end(), items.parts.begin(), items.parts.end());
-  std::size_t bytes = 0;
-  for (const Bytes part : image_) bytes += part.size();
+  const std::size_t bytes = total_size(image_);
   wire::StreamRequest request = topic_->request(StreamOp::append);
   request.a = sequence;
   Result<AnsweredItem> done = fail(ErrorCode::would_block, "not asked yet");

@@ -4,18 +4,9 @@
 #include <utility>
 
 #include "base/fail.hpp"
+#include "base/parts.hpp"
 
 namespace godwit::ref::stream {
-namespace {
-
-std::size_t total(std::span<const Bytes> parts) noexcept {
-  std::size_t bytes = 0;
-  for (const Bytes part : parts) bytes += part.size();
-  return bytes;
-}
-
-}  // namespace
-
 ProducerCore::ProducerCore(std::shared_ptr<TopicOut> topic, const ProducerOptions& options)
     : topic_(std::move(topic)), options_([&] {
         ProducerOptions bounded = options;
@@ -28,7 +19,7 @@ ProducerCore::ProducerCore(std::shared_ptr<TopicOut> topic, const ProducerOption
       }()) {}
 
 Status ProducerCore::send(std::span<const Bytes> parts, std::string_view key) {
-  const std::size_t bytes = total(parts);
+  const std::size_t bytes = total_size(parts);
   if (key.size() > kMaxMetadataBytes) {
     return fail(ErrorCode::too_large,
                 "a key of {} bytes is longer than {}: make it part of the item", key.size(),
@@ -63,7 +54,7 @@ Status ProducerCore::send(std::span<const Bytes> parts, std::string_view key) {
 
 // A large item goes from where it lies, and is not kept for later.
 Status ProducerCore::send_alone(std::span<const Bytes> parts, std::string_view key) {
-  const std::size_t bytes = total(parts);
+  const std::size_t bytes = total_size(parts);
   const BatchView::Entry entry{static_cast<std::uint32_t>(bytes),
                                static_cast<std::uint32_t>(bytes + key.size())};
   std::vector<Bytes> all(parts.begin(), parts.end());

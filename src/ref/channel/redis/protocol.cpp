@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/fail.hpp"
+#include "base/parts.hpp"
 
 namespace godwit::ref {
 namespace {
@@ -51,9 +52,7 @@ RedisCommand& RedisCommand::add(std::string_view word) {
 
 RedisCommand& RedisCommand::add_value(Bytes head, Channel::Parts parts) {
   count_ = fmt::format("*{}\r\n", ++words_);
-  std::size_t size = head.size();
-  for (const Bytes part : parts) size += part.size();
-  pieces_.back().text += fmt::format("${}\r\n", size);
+  pieces_.back().text += fmt::format("${}\r\n", head.size() + total_size(parts));
   pieces_.back().text += text_of(head);
   for (const Bytes part : parts) {
     if (!part.empty()) pieces_.push_back({{}, part});

@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "base/parts.hpp"
 #include "ref/channel/redis/value_head.hpp"
 #include "ref/channel/refusals.hpp"
 
@@ -57,7 +58,7 @@ RedisCommand RedisChannel::set(std::string_view key, const Head& head, Parts par
 Status RedisChannel::put(std::string_view key, Parts parts) {
   GODWIT_CHECK(check_key(key));
   Head head;
-  head.size = total(parts);
+  head.size = total_size(parts);
   head.part_bytes = options_.part_bytes;
   if (head.size <= options_.part_bytes) return put_whole(key, head, parts);
   head.kind = Head::kParts;

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "base/parts.hpp"
 #include "ref/channel/redis/redis_channel.hpp"
 #include "ref/channel/redis/value_head.hpp"
 #include "ref/channel/refusals.hpp"
@@ -148,7 +149,7 @@ std::vector<Status> RedisChannel::put_batch(std::span<const PutItem> items) {
   constexpr std::uint64_t kSmall = std::uint64_t{1} << 20;
   const auto head_for = [&](const PutItem& item) {
     Head head;
-    head.size = total(item.parts);
+    head.size = total_size(item.parts);
     head.part_bytes = options_.part_bytes;
     return head;
   };
@@ -156,7 +157,7 @@ std::vector<Status> RedisChannel::put_batch(std::span<const PutItem> items) {
   return in_batches(
       items,
       [&](const PutItem& item) {
-        const std::uint64_t size = total(item.parts);
+        const std::uint64_t size = total_size(item.parts);
         return size <= std::min(kSmall, options_.part_bytes);
       },
       [&](const PutItem& item) { return set(item.key, head_for(item), item.parts); },

@@ -1,4 +1,4 @@
-// The parts of a message's body, as send() gets them.
+// Bytes that lie in several places and count as one sequence: the parts of a message, of an object.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 #include "base/bytes.hpp"
 
-namespace godwit::fabric::ucx {
+namespace godwit {
 
 [[nodiscard]] inline std::size_t total_size(std::span<const Bytes> parts) noexcept {
   std::size_t size = 0;
@@ -24,4 +24,4 @@ inline void gather(std::span<const Bytes> parts, std::byte* to) noexcept {
   }
 }
 
-}  // namespace godwit::fabric::ucx
+}  // namespace godwit
