@@ -38,10 +38,6 @@ Result<Destination> destination_in(const wire::ObjectAnswerView& answer) {
   return where;
 }
 
-bool is_home_gone(ErrorCode code) noexcept {
-  return says_gone(code) || code == ErrorCode::link_lost;
-}
-
 }  // namespace
 
 std::uint8_t ObjectAccess::question_flags() const noexcept {

@@ -6,14 +6,6 @@
 #include "base/fail.hpp"
 
 namespace godwit::ref {
-namespace {
-
-bool is_home_gone(ErrorCode code) noexcept {
-  return says_gone(code) || code == ErrorCode::link_lost;
-}
-
-}  // namespace
-
 std::uint64_t Pieces::begin_of(std::uint64_t piece) const noexcept {
   return range_.first + std::min(piece * kBytes, range_.end - range_.first);
 }

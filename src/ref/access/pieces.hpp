@@ -21,6 +21,11 @@ struct ByteRange {
   std::uint64_t end = UINT64_MAX;
 };
 
+// Of an error of a question to it: nobody answers there, or the way broke.
+[[nodiscard]] constexpr bool is_home_gone(ErrorCode code) noexcept {
+  return says_gone(code) || code == ErrorCode::link_lost;
+}
+
 struct ArrivedPiece {
   Bytes bytes;
   std::uint64_t checksum = 0;  // of what the home sent

@@ -20,7 +20,7 @@ using ViewResult = Result<std::shared_ptr<const View>>;
 struct Far {
   Handle handle;
   ObjectAnswer found;
-  ViewResult* view;
+  std::size_t index = 0;  // of its view
 };
 
 // Asks the store for all of them together; what that does not bring is tried alone.
@@ -66,13 +66,13 @@ std::vector<ViewResult> ObjectAccess::resolve_batch(std::span<const Handle> hand
       const auto answer = answer_to(all, i);
       const std::uint32_t flags = answer ? answer->fixed.flags : 0;
       if (!answer) {
-        view = fail(answer.error().code, "resolving object {} of node {}: {}",
-                    handle.object.short_hex(), to_hex(handle.home), answer.error().message);
+        view = tl::unexpected(while_resolving(handle, answer.error()));
       } else if ((flags & ObjectAnswer::kInTail) != 0) {
         view = std::make_shared<const View>(
             View{handle, answer->fixed.version, answer->tail, Path::message, reply});
       } else if ((flags & ObjectAnswer::kElsewhere) != 0 && answer->fixed.segment == 0) {
-        by_channel[std::string(text_of(answer->tail))].push_back({handle, answer->fixed, &view});
+        by_channel[std::string(text_of(answer->tail))].push_back(
+            {handle, answer->fixed, group.which[i]});
       } else {
         view = view_of(handle, {}, *answer, {.later = &later, .index = group.which[i]});
       }
@@ -84,15 +84,14 @@ std::vector<ViewResult> ObjectAccess::resolve_batch(std::span<const Handle> hand
     std::vector<Buffer> copies(some.size());
     if (channel != nullptr) copies = get_together(*channel, some);
     for (std::size_t i = 0; i < some.size(); ++i) {
-      const auto& [handle, found, view] = some[i];
+      const auto& [handle, found, index] = some[i];
       if (copies[i].data() == nullptr) {
-        const auto index = static_cast<std::size_t>(view - views.data());
-        *view = view_elsewhere(handle, found, name, {.later = &later, .index = index});
+        views[index] = view_elsewhere(handle, found, name, {.later = &later, .index = index});
         continue;
       }
       hold(NodeId{handle.home});
       release(NodeId{handle.home}, found.value, found.size);
-      *view = view_of_copy(handle, found.version, std::move(copies[i]));
+      views[index] = view_of_copy(handle, found.version, std::move(copies[i]));
     }
   }
   fetch_all(later, views, Pieces::kNever);
