@@ -68,15 +68,14 @@ Result<Sample> resolve_in_threads(Setup& setup, std::uint64_t size, std::size_t 
       own.push_back(std::move(ref));
     }
   }
-  auto sample = in_threads(setup.scope(), threads, [&](std::size_t thread, std::size_t number) {
-    return [&]() -> Status {
-      const Handle& handle = refs[thread][number % kObjectsEach].handle();
-      GODWIT_TRY(const Array ref, Array::from(setup.fleet(), handle));
-      GODWIT_TRY(const auto object, ref.resolve());
-      if ((*object)[0] != 1) return fail(ErrorCode::internal, "the object has changed");
-      return {};
-    }();
-  });
+  const auto resolve = [&](std::size_t thread, std::size_t number) -> Status {
+    const Handle& handle = refs[thread][number % kObjectsEach].handle();
+    GODWIT_TRY(const Array ref, Array::from(setup.fleet(), handle));
+    GODWIT_TRY(const auto object, ref.resolve());
+    if ((*object)[0] != 1) return fail(ErrorCode::internal, "the object has changed");
+    return {};
+  };
+  auto sample = in_threads(setup.scope(), threads, resolve);
   for (const auto& own : refs) {
     for (const Array& ref : own) GODWIT_CHECK(ref.evict());
   }

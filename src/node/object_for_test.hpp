@@ -20,6 +20,10 @@ inline std::vector<std::uint64_t> numbers(std::size_t count) {
   return all;
 }
 
+inline std::uint64_t total(const std::vector<std::uint64_t>& values) {
+  return std::accumulate(values.begin(), values.end(), std::uint64_t{0});
+}
+
 template <class T>
 T good(Result<T> result) {
   if (!result) {

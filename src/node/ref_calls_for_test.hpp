@@ -5,7 +5,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <numeric>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,10 +17,6 @@ namespace godwit::node {
 using std::chrono::seconds;
 using Numbers = Ref<std::uint64_t[]>;
 using Span = std::span<const std::uint64_t>;
-
-inline std::uint64_t total(const std::vector<std::uint64_t>& values) {
-  return std::accumulate(values.begin(), values.end(), std::uint64_t{0});
-}
 
 template <class R>
 void expect_failure(const Outcome<R>& outcome, ErrorCode code, std::string_view part = {}) {

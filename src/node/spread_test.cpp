@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <future>
 #include <map>
-#include <numeric>
 
 #include "node/object_for_test.hpp"
 
@@ -19,10 +18,6 @@ using Span = std::span<const std::uint64_t>;
 
 constexpr std::size_t kNodes = 8;
 constexpr std::size_t kTenMegabytes = 1'250'000;  // elements
-
-std::uint64_t total(const std::vector<std::uint64_t>& values) {
-  return std::accumulate(values.begin(), values.end(), std::uint64_t{0});
-}
 
 class Spreading : public testing::TestWithParam<LocalTransport> {
  protected:
