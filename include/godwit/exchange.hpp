@@ -1,0 +1,127 @@
+// Exchange: work items that migrate between ranks. A kernel processes this rank's items and emits
+// new ones to any rank; the exchange moves them.
+//
+//   auto exchange = godwit::Exchange<Particle>::create(group).value();
+//   for (const Particle& seed : seeds) exchange.emit(seed, field.owner(seed));
+//   auto report = exchange.run(Advect{field});            // until no particle is left anywhere
+//
+// or round by round, with a loop of one's own:
+//
+//   while (exchange.advance().value().alive > 0) exchange.process(Advect{field});
+//
+// Threads: an Exchange belongs to the thread that is its rank; kernels get an Emitter of their own.
+// Every rank of the group makes it, in the same order and with the same item types, and calls
+// advance() and run() in the same order: they wait for each other, at most ExchangeOptions::patience.
+//
+// Errors: an item that cannot be taken (no such rank, no room) is told by emit(), and loudly by the
+// next advance() or run(); try_emit() leaves it to the caller. node_lost: a rank left or died; the
+// exchange is over then, on all ranks. deadline: a rank did not come within the patience.
+//
+// Cost: emitting writes the item once, into the chunk that is handed to its rank; between threads of
+// one process nothing is copied after that. Items for the own rank take the same way, without leaving.
+#pragma once
+
+#include <array>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include "godwit/detail/forward/emitter.hpp"
+#include "godwit/detail/forward/incoming.hpp"
+#include "godwit/detail/forward/port.hpp"
+#include "godwit/error.hpp"
+#include "godwit/exchange_options.hpp"
+#include "godwit/group.hpp"
+#include "godwit/items.hpp"
+#include "godwit/kernel.hpp"
+
+namespace godwit {
+
+template <class... Items>
+class Exchange {
+ public:
+  using Out = Emitter<Items...>;
+
+  // Waits for all ranks of the group. type_mismatch: ranks name different item types, options
+  // that must agree differ.
+  [[nodiscard]] static Result<Exchange> create(Group& group, const ExchangeOptions& options = {}) {
+    static constexpr std::array types{detail::item_type<Items>()...};
+    auto port = detail::Port::create(group, types, options);
+    if (!port) return tl::unexpected(port.error());
+    return Exchange(std::move(*port), group, options);
+  }
+
+  // Takes an item for a rank; it is there after the next advance(), or during run().
+  template <class T>
+  Emitted emit(const T& item, Rank to, Priority priority = Priority::normal) {
+    return emitters_.front().emit(item, to, priority);
+  }
+  // An item with a tail.
+  template <class Head, class Element>
+  Emitted emit(const Head& head, std::span<const Element> tail, Rank to,
+               Priority priority = Priority::normal) {
+    return emitters_.front().emit(head, tail, to, priority);
+  }
+  // The same, but an item that is not taken is the caller's to keep: nothing else tells of it.
+  template <class T>
+  [[nodiscard]] Emitted try_emit(const T& item, Rank to, Priority priority = Priority::normal) {
+    return emitters_.front().try_emit(item, to, priority);
+  }
+
+  // Says what becomes of items of a Reduced kind: fold(item), on this rank's thread, before or
+  // between kernels. Every rank says it before the first advance() or run().
+  template <class T, class FoldOne>
+  void reduce(FoldOne fold) {
+    constexpr std::uint32_t kind = detail::kind_of<T, Items...>();
+    static_assert(kind < sizeof...(Items), "godwit: no such item type in this Exchange");
+    port_->set_fold(kind, [fold = std::move(fold)](const detail::Chunk& chunk) mutable {
+      for (const T& item : detail::items_of<T>(chunk)) fold(item);
+    });
+  }
+
+  // Ends the round: all that was emitted moves; what was incoming is gone.
+  [[nodiscard]] Result<Round> advance() { return port_->advance(); }
+  // This round's items of one kind; valid until the next advance() or run().
+  template <class T>
+  [[nodiscard]] Incoming<T, Items...> incoming() const {
+    return Incoming<T, Items...>(port_->incoming());
+  }
+  // Runs kernel(item, out) for every incoming item, of every kind that is not reduced.
+  template <class Kernel>
+  void process(const Kernel& kernel) {
+    port_->process_incoming(process_with(kernel));
+  }
+  // Runs the kernel for every item until none is left on any rank. What was incoming and not yet
+  // processed is processed first.
+  template <class Kernel>
+  [[nodiscard]] Result<RunReport> run(const Kernel& kernel, Pace pace = Pace::free) {
+    return port_->run(process_with(kernel), pace);
+  }
+
+  [[nodiscard]] Rank rank() const noexcept { return emitters_.front().rank(); }
+  [[nodiscard]] Rank ranks() const noexcept { return emitters_.front().ranks(); }
+  [[nodiscard]] ExchangeStatus status() const { return port_->status(); }
+
+ private:
+  Exchange(std::unique_ptr<detail::Port> port, const Group& group, const ExchangeOptions& options)
+      : port_(std::move(port)) {
+    for (std::size_t worker = 0; worker < options.workers; ++worker) {
+      emitters_.emplace_back(*port_, worker, group.rank(), group.ranks());
+    }
+  }
+
+  template <class Kernel>
+  detail::Port::Process process_with(const Kernel& kernel) {
+    return [this, &kernel](const detail::Chunk& chunk, std::size_t worker) {
+      std::uint32_t kind = 0;
+      (detail::process_chunk<Items>(kind++, chunk, kernel, emitters_[worker]), ...);
+    };
+  }
+
+  std::unique_ptr<detail::Port> port_;
+  std::vector<Out> emitters_;  // one per worker
+};
+
+}  // namespace godwit
