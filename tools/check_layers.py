@@ -11,7 +11,7 @@ import sys
 from source_tree import code_files, includes, report
 
 LAYERS = ["base", "trace", "trust", "wire", "fabric", "code", "fleet", "call", "region", "ref", "ops",
-          "node"]
+          "forward", "node"]
 ABOVE_ALL = ("apps", "bench", "examples", "fuzz", "tests", "tools", "netlab")
 
 # The first part of an include's path, and the folders that may name it.

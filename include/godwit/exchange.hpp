@@ -93,8 +93,8 @@ class Exchange {
   void process(const Kernel& kernel) {
     port_->process_incoming(process_with(kernel));
   }
-  // Runs the kernel for every item until none is left on any rank. What was incoming and not yet
-  // processed is processed first.
+  // Runs the kernel for every item that was emitted, and for those it emits, until none is left on any
+  // rank. (What advance() brought before is process()'s.)
   template <class Kernel>
   [[nodiscard]] Result<RunReport> run(const Kernel& kernel, Pace pace = Pace::free) {
     return port_->run(process_with(kernel), pace);

@@ -10,12 +10,14 @@ namespace godwit::detail {
 
 class ChunkHome;
 
-// Items follow the header. A chunk is written by one thread until it is sealed, then read by the
-// rank it was handed to, and then goes back to its home.
+// The items lie behind the header, or elsewhere if they came from another process. A chunk is written
+// by one thread until it is sealed, then read by the rank it was handed to, and then goes back to its
+// home.
 struct alignas(64) Chunk {
   Chunk* next = nullptr;      // in whichever list it lies
   ChunkHome* home = nullptr;  // takes it back
-  std::uint64_t round = 0;    // in whose incoming items it belongs; kNoRound: as soon as it is there
+  std::byte* data = nullptr;  // the items
+  std::uint64_t round = 0;    // in which it is processed
   std::uint64_t sequence = 0; // among those of its source: with `source`, the order of items
   std::uint32_t capacity = 0; // bytes for items
   std::uint32_t used = 0;     // of them
@@ -24,15 +26,14 @@ struct alignas(64) Chunk {
   Rank destination = 0;
   std::uint16_t kind = 0;
   Priority priority = Priority::normal;
+  // pooled: one of many of a size; counted: made for one large item; beyond: made although the pool
+  // was at its limit.
+  enum class Kept : std::uint8_t { pooled, counted, beyond } kept = Kept::pooled;
 
-  [[nodiscard]] std::byte* items() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
-  [[nodiscard]] const std::byte* items() const noexcept {
-    return reinterpret_cast<const std::byte*>(this + 1);
-  }
+  [[nodiscard]] std::byte* items() noexcept { return data; }
+  [[nodiscard]] const std::byte* items() const noexcept { return data; }
 };
 static_assert(sizeof(Chunk) == 64 && alignof(Chunk) == 64);
-
-inline constexpr std::uint64_t kNoRound = ~std::uint64_t{0};
 
 // Where chunks of a pool go back to, from any thread.
 class ChunkHome {

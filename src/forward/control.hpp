@@ -1,0 +1,43 @@
+// What ranks of an exchange tell each other beside items: chunks of a kind of their own.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+#include "forward/termination.hpp"
+#include "godwit/detail/forward/chunk.hpp"
+#include "godwit/error.hpp"
+
+namespace godwit::forward {
+
+// Chunk::kind of control; kinds of items count from 0.
+inline constexpr std::uint16_t kControlKind = 0xFFFF;
+
+enum class ControlKind : std::uint32_t {
+  introduction = 1,  // text: the item types and options that must agree
+  round_end = 2,     // all that belongs to the round has been sent
+  termination = 3,
+  over = 4,  // the sender has left the exchange; text: why
+};
+
+struct Control {
+  ControlKind kind = ControlKind::introduction;
+  ErrorCode why = ErrorCode::none;  // over
+  std::uint64_t chunks = 0;         // round_end: how many of the round are for the receiver
+  std::uint64_t emitted = 0;        // round_end: items for all ranks that are not reduced
+  std::uint64_t held_back = 0;      // round_end: items that are still to be sent
+  TerminationMessage termination = {};
+};
+static_assert(std::is_trivially_copyable_v<Control>);
+
+// A control chunk has a Control and after it a text.
+[[nodiscard]] inline const Control& control_of(const detail::Chunk& chunk) noexcept {
+  return *reinterpret_cast<const Control*>(chunk.items());
+}
+[[nodiscard]] inline std::string_view text_of(const detail::Chunk& chunk) noexcept {
+  return {reinterpret_cast<const char*>(chunk.items()) + sizeof(Control),
+          chunk.used - sizeof(Control)};
+}
+
+}  // namespace godwit::forward

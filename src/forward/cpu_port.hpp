@@ -1,0 +1,132 @@
+// A rank whose kernels run on CPU threads.
+//
+//   cpu_port.cpp       making it, what it tells the others, how it ends
+//   emission.cpp       the slow path of emit: chunks are sealed, sent, spilled
+//   rounds.cpp         advance(): one round
+//   free_run.cpp       run() without rounds
+#pragma once
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "forward/arrivals.hpp"
+#include "forward/carrier.hpp"
+#include "forward/chunk_pool.hpp"
+#include "forward/control.hpp"
+#include "forward/outbox.hpp"
+#include "forward/spill_file.hpp"
+#include "forward/termination.hpp"
+#include "forward/worker_team.hpp"
+#include "godwit/detail/forward/port.hpp"
+
+namespace godwit::forward {
+
+class CpuPort final : public detail::Port, private Termination::Way {
+ public:
+  CpuPort(Rank rank, Rank ranks, std::unique_ptr<Carrier> carrier,
+          std::span<const detail::ItemType> types, const ExchangeOptions& options);
+  ~CpuPort() override;
+  // Tells the others what this rank expects, and hears the same of them.
+  [[nodiscard]] Status meet();
+
+  std::span<Cursor> cursors(std::size_t worker) noexcept override {
+    return outboxes_[worker].cursors();
+  }
+  Emitted refill(std::size_t worker, std::size_t slot, std::size_t bytes) noexcept override;
+  void refuse(Emitted why, std::uint32_t kind, Rank to) noexcept override;
+  void set_fold(std::uint32_t kind, Fold fold) override { folds_[kind] = std::move(fold); }
+  Result<Round> advance() override;
+  std::span<const Chunk* const> incoming() const noexcept override { return incoming_; }
+  void process_incoming(const Process& process) override;
+  Result<RunReport> run(const Process& process, Pace pace) override;
+  ExchangeStatus status() const override;
+
+ private:
+  // emission.cpp; all of them under lock_.
+  Emitted refill_locked(Outbox& outbox, std::size_t slot, std::size_t bytes) noexcept;
+  void dispatch(Chunk* chunk) noexcept;
+  void flush(Outbox& outbox) noexcept;
+  void unspill() noexcept;
+
+  // cpu_port.cpp
+  [[nodiscard]] std::string introduction() const;
+  void tell(Rank to, Control control, std::string_view text = {});
+  void send(Rank to, const TerminationMessage& message) override;
+  // Takes in what has arrived; whether anything had.
+  bool accept_arrivals();
+  void accept_control(Chunk* chunk);
+  void hear_of_end(const Chunk& chunk);
+  // Takes in arrivals until `ready`; `missing` names what has not come, for the error.
+  template <class Ready, class Missing>
+  [[nodiscard]] Status wait_until(Ready&& ready, Missing&& missing);
+  template <class Missing>
+  [[nodiscard]] Status check_peers(Missing&& missing);
+  // A rank that goes through this round by rounds while this one runs free, or the other way round.
+  [[nodiscard]] std::optional<Rank> out_of_step();
+  template <class Missing>
+  [[nodiscard]] Error too_late(Missing&& missing) const;
+  // Ends the exchange on all ranks.
+  [[nodiscard]] tl::unexpected<Error> give_up(Error why);
+  [[nodiscard]] Status check_usable();
+
+  // rounds.cpp
+  void release_incoming() noexcept;
+  void end_round();
+  void take_incoming();
+  void fold(const Chunk& chunk);
+  void process_chunks(std::span<Chunk* const> chunks, const Process& process);
+
+  // free_run.cpp
+  [[nodiscard]] Result<RunReport> run_rounds(const Process& process);
+  [[nodiscard]] Result<RunReport> run_free(const Process& process);
+  // Of what is ready: hands reduced items to their folds, the others to the kernel. Each returns how
+  // many items there were.
+  std::uint64_t fold_ready();
+  std::uint64_t process_ready(const Process& process);
+  void flush_all() noexcept;
+
+  [[nodiscard]] Arrivals& filling() noexcept { return arrivals_[(current_ + 1) & 1U]; }
+  [[nodiscard]] std::uint64_t total_emitted() const noexcept;
+
+  const Rank rank_;
+  const Rank ranks_;
+  const ExchangeOptions options_;
+  const std::vector<detail::ItemType> types_;
+  std::unique_ptr<Carrier> carrier_;
+  const std::unique_ptr<ChunkPool, ChunkPool::Retire> pool_;
+  std::vector<Outbox> outboxes_;  // one per worker
+  WorkerTeam workers_;
+  std::vector<Fold> folds_;  // by kind
+
+  std::mutex lock_;  // of what workers share, down to the empty line
+  SpillFile spill_;
+  std::vector<Chunk*> stayed_;              // sealed, for this rank itself
+  std::vector<std::uint64_t> chunks_sent_;  // by rank, this round
+  std::uint64_t queued_sent_ = 0;           // items, this round
+  std::uint64_t spilled_ = 0;               // items, ever
+  std::optional<Error> refusal_;            // the first item that was not taken
+  std::optional<Error> spill_error_;
+  std::uint64_t all_chunks_sent_ = 0;
+
+  std::uint64_t current_ = 0;  // rounds so far; what is emitted now belongs to the next
+  std::array<Arrivals, 2> arrivals_;  // of the next round and of the one after it, by parity
+  std::vector<Chunk*> incoming_mutable_;
+  std::vector<const Chunk*> incoming_;
+  std::uint64_t arrived_ = 0;            // items, ever
+  std::uint64_t emitted_before_ = 0;     // at the end of the last round, without those still held back
+  std::vector<std::string> introductions_;  // by rank
+  Rank introduced_ = 0;
+  std::vector<std::uint64_t> left_after_;  // by rank: rounds it took part in; of those still there: ~0
+  std::optional<Error> over_;
+
+  Termination* termination_ = nullptr;       // of the run that is under way
+  std::vector<Chunk*> early_;                // control of the next run
+  std::array<std::deque<Chunk*>, kPriorities> ready_;  // to process, in that run
+};
+
+}  // namespace godwit::forward

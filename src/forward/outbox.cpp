@@ -1,0 +1,65 @@
+#include "forward/outbox.hpp"
+
+#include <utility>
+
+namespace godwit::forward {
+namespace {
+
+// Sequences of a later worker follow all of an earlier one's.
+constexpr unsigned kWorkerShift = 48;
+
+}  // namespace
+
+Outbox::Outbox(std::span<const detail::ItemType> types, Rank ranks, std::size_t worker)
+    : types_(types),
+      ranks_(ranks),
+      next_sequence_(std::uint64_t{worker} << kWorkerShift),
+      cursors_(types.size() * kPriorities * static_cast<std::size_t>(ranks)),
+      emitted_to_(static_cast<std::size_t>(ranks)) {}
+
+void Outbox::open(std::size_t slot, Chunk* chunk) noexcept {
+  const auto ranks = static_cast<std::size_t>(ranks_);
+  const std::size_t row = slot / ranks;
+  chunk->destination = static_cast<Rank>(slot % ranks);
+  chunk->kind = static_cast<std::uint16_t>(row / kPriorities);
+  chunk->priority = static_cast<Priority>(row % kPriorities);
+  cursors_[slot] = {.at = chunk->items(), .end = chunk->items() + chunk->capacity, .chunk = chunk};
+}
+
+Chunk* Outbox::seal(std::size_t slot, std::uint64_t round) noexcept {
+  Cursor& cursor = cursors_[slot];
+  if (cursor.chunk == nullptr || cursor.at == cursor.chunk->items()) return nullptr;
+  Chunk* const chunk = cursor.chunk;
+  chunk->count = items_in(cursor);
+  chunk->used = static_cast<std::uint32_t>(cursor.at - chunk->items());
+  cursor = {};
+  chunk->round = round;
+  chunk->sequence = next_sequence_++;
+  emissions_ += chunk->count;
+  emitted_to_[static_cast<std::size_t>(chunk->destination)] += chunk->count;
+  return chunk;
+}
+
+void Outbox::close(std::size_t slot) noexcept {
+  if (cursors_[slot].chunk != nullptr) give_back(std::exchange(cursors_[slot], {}).chunk);
+}
+
+void Outbox::drop_all() noexcept {
+  for (std::size_t slot = 0; slot < cursors_.size(); ++slot) close(slot);
+}
+
+std::uint32_t Outbox::items_in(const Cursor& cursor) const noexcept {
+  const detail::ItemType& type = types_[cursor.chunk->kind];
+  if (type.form == detail::ItemForm::tailed) return cursor.chunk->count;
+  return static_cast<std::uint32_t>(cursor.at - cursor.chunk->items()) / type.size;
+}
+
+void Outbox::count(std::span<std::uint64_t> emitted_to) const noexcept {
+  for (std::size_t rank = 0; rank < emitted_to.size(); ++rank) emitted_to[rank] += emitted_to_[rank];
+  for (const Cursor& cursor : cursors_) {
+    if (cursor.chunk == nullptr) continue;
+    emitted_to[static_cast<std::size_t>(cursor.chunk->destination)] += items_in(cursor);
+  }
+}
+
+}  // namespace godwit::forward

@@ -1,0 +1,50 @@
+// What one worker of a rank emits: open chunks, one per kind, priority and destination.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "godwit/detail/forward/chunk.hpp"
+#include "godwit/items.hpp"
+
+namespace godwit::forward {
+
+using detail::Chunk;
+using detail::Cursor;
+
+// Used by one thread at a time. Where sealed chunks go is its owner's concern.
+class Outbox {
+ public:
+  Outbox(std::span<const detail::ItemType> types, Rank ranks, std::size_t worker);
+
+  [[nodiscard]] std::span<Cursor> cursors() noexcept { return cursors_; }
+
+  // Closes the chunk of a slot and returns it, null if there is none with items in it. An empty one
+  // stays where it is.
+  [[nodiscard]] Chunk* seal(std::size_t slot, std::uint64_t round) noexcept;
+  // Makes `chunk` the open one of a slot that has none.
+  void open(std::size_t slot, Chunk* chunk) noexcept;
+  // Gives the open chunk back, and what is in it is gone.
+  void close(std::size_t slot) noexcept;
+
+  // Gives back whatever is open, items and all.
+  void drop_all() noexcept;
+
+  // Items in chunks that were sealed.
+  [[nodiscard]] std::uint64_t emissions() const noexcept { return emissions_; }
+  // Adds, by rank, what was emitted, items in open chunks included.
+  void count(std::span<std::uint64_t> emitted_to) const noexcept;
+
+ private:
+  [[nodiscard]] std::uint32_t items_in(const Cursor& cursor) const noexcept;
+
+  std::span<const detail::ItemType> types_;
+  Rank ranks_;
+  std::uint64_t next_sequence_;
+  std::vector<Cursor> cursors_;
+  std::uint64_t emissions_ = 0;
+  std::vector<std::uint64_t> emitted_to_;
+};
+
+}  // namespace godwit::forward

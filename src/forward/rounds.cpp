@@ -1,0 +1,111 @@
+// One round: what was emitted becomes the destinations' incoming items.
+#include <algorithm>
+#include <atomic>
+#include <tuple>
+#include <utility>
+
+#include "base/fail.hpp"
+#include "forward/cpu_port.hpp"
+#include "forward/waiting.hpp"
+
+namespace godwit::forward {
+
+Result<Round> CpuPort::advance() {
+  GODWIT_CHECK(check_usable());
+  release_incoming();
+  end_round();
+  GODWIT_CHECK(wait_until([this] { return filling().whole(); },
+                          [this](Rank rank) { return !filling().has_ended(rank); }));
+  const std::uint64_t alive = filling().alive();
+  const std::uint64_t held_back = filling().held_back();
+  take_incoming();
+  std::uint64_t incoming = 0;
+  for (const Chunk* const chunk : incoming_) incoming += chunk->count;
+  return Round{
+      .number = current_, .alive = alive, .incoming = incoming, .held_back = held_back};
+}
+
+void CpuPort::release_incoming() noexcept {
+  for (Chunk* const chunk : incoming_mutable_) give_back(chunk);
+  incoming_mutable_.clear();
+  incoming_.clear();
+}
+
+// Sends the rest, and this rank's last word on the round to all, itself included.
+void CpuPort::end_round() {
+  const std::lock_guard lock(lock_);
+  unspill();
+  for (Outbox& outbox : outboxes_) flush(outbox);
+  Arrivals& mine = filling();
+  for (Chunk* const chunk : std::exchange(stayed_, {})) {
+    mine.add(chunk);
+    ++chunks_sent_[static_cast<std::size_t>(rank_)];
+  }
+  for (Rank rank = 0; rank < ranks_; ++rank) {
+    const Control control{
+        .kind = ControlKind::round_end,
+        .chunks = std::exchange(chunks_sent_[static_cast<std::size_t>(rank)], 0),
+        .emitted = queued_sent_,
+        .held_back = spill_.items()};
+    if (rank == rank_) {
+      mine.end(rank, control);
+    } else {
+      tell(rank, control);
+    }
+  }
+  queued_sent_ = 0;
+  emitted_before_ = total_emitted() - spill_.items();
+}
+
+// The round is whole: folds what is reduced, and puts the rest in order.
+void CpuPort::take_incoming() {
+  std::vector<Chunk*> chunks = std::move(filling().chunks());
+  filling().clear();
+  ++current_;
+  if (options_.deterministic) {
+    std::sort(chunks.begin(), chunks.end(), [](const Chunk* a, const Chunk* b) {
+      return std::tuple(a->priority < b->priority, a->source, a->sequence) <
+             std::tuple(b->priority < a->priority, b->source, b->sequence);
+    });
+  } else {
+    std::stable_sort(chunks.begin(), chunks.end(), [](const Chunk* a, const Chunk* b) {
+      return a->priority > b->priority;
+    });
+  }
+  for (Chunk* const chunk : chunks) {
+    arrived_ += chunk->count;
+    if (types_[chunk->kind].form == detail::ItemForm::reduced) {
+      fold(*chunk);
+      give_back(chunk);
+    } else {
+      incoming_mutable_.push_back(chunk);
+      incoming_.push_back(chunk);
+    }
+  }
+}
+
+void CpuPort::fold(const Chunk& chunk) { folds_[chunk.kind](chunk); }
+
+void CpuPort::process_incoming(const Process& process) {
+  process_chunks(incoming_mutable_, process);
+}
+
+void CpuPort::process_chunks(std::span<Chunk* const> chunks, const Process& process) {
+  if (workers_.size() == 1) {
+    for (const Chunk* const chunk : chunks) process(*chunk, 0);
+    return;
+  }
+  // In shares of neighbouring chunks if the order counts, else whoever is free takes the next.
+  std::atomic<std::size_t> next = 0;
+  workers_.run([&](std::size_t worker) {
+    if (options_.deterministic) {
+      const std::size_t begin = chunks.size() * worker / workers_.size();
+      const std::size_t end = chunks.size() * (worker + 1) / workers_.size();
+      for (std::size_t i = begin; i < end; ++i) process(*chunks[i], worker);
+      return;
+    }
+    for (std::size_t i = next++; i < chunks.size(); i = next++) process(*chunks[i], worker);
+  });
+}
+
+}  // namespace godwit::forward
