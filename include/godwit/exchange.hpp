@@ -11,14 +11,16 @@
 //
 // Threads: an Exchange belongs to the thread that is its rank; kernels get an Emitter of their own.
 // Every rank of the group makes it, in the same order and with the same item types, and calls
-// advance() and run() in the same order: they wait for each other, at most ExchangeOptions::patience.
+// advance() and run() in the same order: they wait for each other, at most
+// ExchangeOptions::patience.
 //
 // Errors: an item that cannot be taken (no such rank, no room) is told by emit(), and loudly by the
 // next advance() or run(); try_emit() leaves it to the caller. node_lost: a rank left or died; the
 // exchange is over then, on all ranks. deadline: a rank did not come within the patience.
 //
-// Cost: emitting writes the item once, into the chunk that is handed to its rank; between threads of
-// one process nothing is copied after that. Items for the own rank take the same way, without leaving.
+// Cost: emitting writes the item once, into the chunk that is handed to its rank; between threads
+// of one process nothing is copied after that. Items for the own rank take the same way, without
+// leaving.
 #pragma once
 
 #include <array>
@@ -93,8 +95,8 @@ class Exchange {
   void process(const Kernel& kernel) {
     port_->process_incoming(process_with(kernel));
   }
-  // Runs the kernel for every item that was emitted, and for those it emits, until none is left on any
-  // rank. (What advance() brought before is process()'s.)
+  // Runs the kernel for every item that was emitted, and for those it emits, until none is left on
+  // any rank. (What advance() brought before is process()'s.)
   template <class Kernel>
   [[nodiscard]] Result<RunReport> run(const Kernel& kernel, Pace pace = Pace::free) {
     return port_->run(process_with(kernel), pace);

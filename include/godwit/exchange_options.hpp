@@ -14,13 +14,14 @@ namespace godwit {
 struct ExchangeOptions {
   // Items travel in chunks of this size: 1 KiB to 16 MiB.
   std::size_t chunk_bytes = 32 * 1024;
-  // Memory for this rank's outgoing items until their destinations have processed them. What exceeds
-  // it is written to a file and leaves as room comes back.
+  // Memory for this rank's outgoing items until their destinations have processed them. What
+  // exceeds it is written to a file and leaves as room comes back.
   std::size_t queue_bytes = std::size_t{256} << 20;
   // How much may lie in that file; 0: an item beyond queue_bytes is refused (Emitted::full).
   std::size_t spill_bytes = std::size_t{16} << 30;
-  // Where it lies, nameless: nothing is left behind. Empty: the system's folder for temporary files.
-  std::string spill_folder;
+  // Where it lies, nameless: nothing is left behind. Empty: the system's folder for temporary
+  // files.
+  std::string spill_folder = {};
   // Threads that run the kernel on this rank, the calling one included.
   std::size_t workers = 1;
   // Incoming items in the order of their source ranks, and of one source in the order in which a
@@ -52,14 +53,14 @@ struct RunReport {
 
 // Counts of one rank since the exchange was made.
 struct ExchangeStatus {
-  std::uint64_t emitted = 0;    // items, reduced ones included
-  std::uint64_t stayed = 0;     // of them: for this rank itself
-  std::uint64_t arrived = 0;    // items handed to the kernel or folded
+  std::uint64_t emitted = 0;  // items, reduced ones included
+  std::uint64_t stayed = 0;   // of them: for this rank itself
+  std::uint64_t arrived = 0;  // items handed to the kernel or folded
   std::uint64_t chunks_sent = 0;
-  std::uint64_t spilled = 0;    // items that waited in the file
-  std::uint64_t queue_bytes = 0;       // in use now
-  std::uint64_t queue_high_bytes = 0;  // at most so far
-  std::vector<std::uint64_t> emitted_to;  // by rank
+  std::uint64_t spilled = 0;                   // items that waited in the file
+  std::uint64_t queue_bytes = 0;               // in use now
+  std::uint64_t queue_high_bytes = 0;          // at most so far
+  std::vector<std::uint64_t> emitted_to = {};  // by rank
 };
 
 }  // namespace godwit

@@ -41,9 +41,8 @@ class GODWIT_API Group {
   std::shared_ptr<detail::GroupCore> core_;
 };
 
-// Runs `body` once for each rank, each in a thread of its own, and waits for all. The first error by
-// rank, which is an exception's text if `body` threw.
-[[nodiscard]] GODWIT_API Status run_ranks(Rank ranks,
-                                          const std::function<Status(Group&)>& body);
+// Runs `body` once for each rank, each in a thread of its own, and waits for all. The first error
+// by rank, which is an exception's text if `body` threw.
+[[nodiscard]] GODWIT_API Status run_ranks(Rank ranks, const std::function<Status(Group&)>& body);
 
 }  // namespace godwit

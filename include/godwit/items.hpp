@@ -17,8 +17,8 @@
 
 namespace godwit {
 
-// Items that are not queued for a kernel but folded into the destination's own data when they arrive
-// (Exchange::reduce says how): pixels to accumulate, tallies, nearest hits.
+// Items that are not queued for a kernel but folded into the destination's own data when they
+// arrive (Exchange::reduce says how): pixels to accumulate, tallies, nearest hits.
 template <class T>
 struct Reduced {};
 
@@ -48,10 +48,11 @@ inline constexpr std::size_t kMaxItemAlign = 64;
 
 template <class T>
 constexpr void check_item() {
-  static_assert(std::is_trivially_copyable_v<T>,
-                "godwit: an item travels as memory: make it trivially copyable (no pointers to what "
-                "it owns, no std::string or std::vector; use Tailed<Head, Element> for a payload of "
-                "any length)");
+  static_assert(
+      std::is_trivially_copyable_v<T>,
+      "godwit: an item travels as memory: make it trivially copyable (no pointers to what "
+      "it owns, no std::string or std::vector; use Tailed<Head, Element> for a payload of "
+      "any length)");
   static_assert(!std::is_pointer_v<T>, "godwit: a pointer means nothing on another rank");
   static_assert(sizeof(T) <= kMaxItemBytes,
                 "godwit: items are at most 4 KiB; put what is larger into a Tailed item's tail, or "
@@ -62,8 +63,8 @@ constexpr void check_item() {
 // Of a type parameter of Exchange: which C++ type is emitted, and in which form it travels.
 template <class T>
 struct ItemTraits {
-  using Value = T;   // what emit() takes
-  using Seen = T;    // what the kernel gets
+  using Value = T;  // what emit() takes
+  using Seen = T;   // what the kernel gets
   static constexpr ItemForm kForm = ItemForm::plain;
   static constexpr std::size_t kTailSize = 0;
 };

@@ -2,9 +2,9 @@
 // by nvcc, on a GPU.
 //
 //   struct Advect {
-//     Field field;                                      // trivially copyable: it is sent to the GPU
-//     template <class Out>
-//     GODWIT_KERNEL void operator()(const Particle& particle, Out& out) const {
+//     Field field;                                      // trivially copyable: it is sent to the
+//     GPU template <class Out> GODWIT_KERNEL void operator()(const Particle& particle, Out& out)
+//     const {
 //       const Particle next = step(field, particle);
 //       if (field.contains(next)) out.emit(next, field.owner(next));   // else it ends here
 //     }
@@ -35,8 +35,8 @@ enum class Emitted : std::uint8_t {
   too_large  // an item with a tail that exceeds what the exchange takes: it was not taken
 };
 
-// Items of a higher priority are processed first. It orders; it does not reserve: while urgent items
-// keep coming, the others wait.
+// Items of a higher priority are processed first. It orders; it does not reserve: while urgent
+// items keep coming, the others wait.
 enum class Priority : std::uint8_t { background, normal, high, urgent };
 inline constexpr std::uint32_t kPriorities = 4;
 

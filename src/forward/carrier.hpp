@@ -21,8 +21,8 @@ class Carrier {
   // Takes a sealed chunk to its destination, which is another rank. Any thread of this rank. What
   // cannot arrive any more is given back, and lost() tells of it.
   virtual void send(Chunk* chunk) noexcept = 0;
-  // All that has arrived, oldest first, linked by `next`; null if nothing has. The taker gives every
-  // chunk back when it is done with it.
+  // All that has arrived, oldest first, linked by `next`; null if nothing has. The taker gives
+  // every chunk back when it is done with it.
   [[nodiscard]] virtual Chunk* receive() noexcept = 0;
   // Returns when receive() or lost() may have news, or at the deadline; also now and then without.
   virtual void wait(Deadline deadline) = 0;

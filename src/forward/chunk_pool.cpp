@@ -31,7 +31,9 @@ ChunkPool::~ChunkPool() {
   for (std::byte* const slab : slabs_) release(slab);
 }
 
-void ChunkPool::retire() noexcept { drop_reference(); }
+void ChunkPool::retire() noexcept {
+  drop_reference();
+}
 
 void ChunkPool::drop_reference() noexcept {
   if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;

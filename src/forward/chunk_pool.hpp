@@ -12,12 +12,12 @@ namespace godwit::forward {
 
 using detail::Chunk;
 
-// Chunks are taken by the rank's threads and given back by whichever rank processed them, maybe when
-// the rank that took them is gone: the pool lives until its owner and all chunks are back.
+// Chunks are taken by the rank's threads and given back by whichever rank processed them, maybe
+// when the rank that took them is gone: the pool lives until its owner and all chunks are back.
 class ChunkPool final : public detail::ChunkHome {
  public:
-  // `chunk_bytes` is a chunk's size, its header included; `limit_bytes` bounds what take() gives out
-  // (one chunk at least).
+  // `chunk_bytes` is a chunk's size, its header included; `limit_bytes` bounds what take() gives
+  // out (one chunk at least).
   ChunkPool(std::size_t chunk_bytes, std::size_t limit_bytes);
   ChunkPool(const ChunkPool&) = delete;
   ChunkPool& operator=(const ChunkPool&) = delete;
@@ -57,12 +57,12 @@ class ChunkPool final : public detail::ChunkHome {
   const std::size_t limit_bytes_;
   std::atomic<std::size_t> used_bytes_ = 0;
   std::atomic<std::size_t> high_bytes_ = 0;
-  std::atomic<std::size_t> references_ = 1;    // the owner's, and one per chunk outstanding
-  std::atomic<Chunk*> returned_ = nullptr;     // pushed by anybody, taken all at once
+  std::atomic<std::size_t> references_ = 1;  // the owner's, and one per chunk outstanding
+  std::atomic<Chunk*> returned_ = nullptr;   // pushed by anybody, taken all at once
   std::mutex mutex_;
-  Chunk* free_ = nullptr;                      // under mutex_
-  std::vector<std::byte*> slabs_;              // under mutex_
-  std::size_t made_ = 0;                       // chunks in slabs_; under mutex_
+  Chunk* free_ = nullptr;          // under mutex_
+  std::vector<std::byte*> slabs_;  // under mutex_
+  std::size_t made_ = 0;           // chunks in slabs_; under mutex_
 };
 
 }  // namespace godwit::forward

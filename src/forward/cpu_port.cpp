@@ -52,8 +52,7 @@ CpuPort::CpuPort(Rank rank, Rank ranks, std::unique_ptr<Carrier> carrier,
 }
 
 CpuPort::~CpuPort() {
-  const Control leaving{.kind = ControlKind::over,
-                        .why = over_ ? over_->code : ErrorCode::none};
+  const Control leaving{.kind = ControlKind::over, .why = over_ ? over_->code : ErrorCode::none};
   for (Rank rank = 0; rank < ranks_; ++rank) {
     if (rank != rank_) tell(rank, leaving, over_ ? over_->message : "");
   }
@@ -95,12 +94,14 @@ Status CpuPort::meet() {
   for (Rank rank = 0; rank < ranks_; ++rank) {
     const std::string& theirs = introductions_[static_cast<std::size_t>(rank)];
     if (rank != rank_ && theirs != mine) {
-      return give_up({ErrorCode::type_mismatch,
-                      fmt::format("ranks of one exchange name different items: rank {} has {}; rank "
-                                  "{} has {}",
-                                  rank_, mine, rank, theirs)});
+      return give_up(
+          {ErrorCode::type_mismatch,
+           fmt::format("ranks of one exchange name different items: rank {} has {}; rank "
+                       "{} has {}",
+                       rank_, mine, rank, theirs)});
     }
   }
+  met_ = true;
   return {};
 }
 
@@ -143,9 +144,7 @@ void CpuPort::accept_control(Chunk* chunk) {
       introductions_[static_cast<std::size_t>(chunk->source)] = text_of(*chunk);
       ++introduced_;
       break;
-    case ControlKind::round_end:
-      arrivals_[chunk->round & 1U].end(chunk->source, control);
-      break;
+    case ControlKind::round_end: arrivals_[chunk->round & 1U].end(chunk->source, control); break;
     case ControlKind::termination:
       if (termination_ == nullptr || chunk->round != current_ + 1) {
         early_.push_back(chunk);
@@ -153,9 +152,7 @@ void CpuPort::accept_control(Chunk* chunk) {
       }
       termination_->receive(control.termination);
       break;
-    case ControlKind::over:
-      hear_of_end(*chunk);
-      break;
+    case ControlKind::over: hear_of_end(*chunk); break;
   }
   give_back(chunk);
 }
@@ -163,10 +160,12 @@ void CpuPort::accept_control(Chunk* chunk) {
 void CpuPort::hear_of_end(const Chunk& chunk) {
   const Control& control = control_of(chunk);
   left_after_[static_cast<std::size_t>(chunk.source)] = chunk.round;
-  if (control.why != ErrorCode::none && !over_) over_ = Error{control.why, std::string(text_of(chunk))};
+  if (control.why != ErrorCode::none && !over_)
+    over_ = Error{control.why, std::string(text_of(chunk))};
 }
 
 std::optional<Rank> CpuPort::out_of_step() {
+  if (!met_) return std::nullopt;  // others may have, and go on
   if (termination_ == nullptr) {
     for (const Chunk* const chunk : early_) {
       if (chunk->round == current_ + 1) return chunk->source;
@@ -183,7 +182,8 @@ tl::unexpected<Error> CpuPort::give_up(Error why) {
   if (!over_) {
     over_ = std::move(why);
     for (Rank rank = 0; rank < ranks_; ++rank) {
-      if (rank != rank_) tell(rank, {.kind = ControlKind::over, .why = over_->code}, over_->message);
+      if (rank != rank_)
+        tell(rank, {.kind = ControlKind::over, .why = over_->code}, over_->message);
     }
   }
   return tl::unexpected(*over_);

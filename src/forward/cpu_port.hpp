@@ -84,8 +84,8 @@ class CpuPort final : public detail::Port, private Termination::Way {
   // free_run.cpp
   [[nodiscard]] Result<RunReport> run_rounds(const Process& process);
   [[nodiscard]] Result<RunReport> run_free(const Process& process);
-  // Of what is ready: hands reduced items to their folds, the others to the kernel. Each returns how
-  // many items there were.
+  // Of what is ready: hands reduced items to their folds, the others to the kernel. Each returns
+  // how many items there were.
   std::uint64_t fold_ready();
   std::uint64_t process_ready(const Process& process);
   void flush_all() noexcept;
@@ -113,19 +113,21 @@ class CpuPort final : public detail::Port, private Termination::Way {
   std::optional<Error> spill_error_;
   std::uint64_t all_chunks_sent_ = 0;
 
-  std::uint64_t current_ = 0;  // rounds so far; what is emitted now belongs to the next
+  std::uint64_t current_ = 0;         // rounds so far; what is emitted now belongs to the next
   std::array<Arrivals, 2> arrivals_;  // of the next round and of the one after it, by parity
   std::vector<Chunk*> incoming_mutable_;
   std::vector<const Chunk*> incoming_;
-  std::uint64_t arrived_ = 0;            // items, ever
-  std::uint64_t emitted_before_ = 0;     // at the end of the last round, without those still held back
+  std::uint64_t arrived_ = 0;         // items, ever
+  std::uint64_t emitted_before_ = 0;  // at the end of the last round, without those still held back
   std::vector<std::string> introductions_;  // by rank
   Rank introduced_ = 0;
-  std::vector<std::uint64_t> left_after_;  // by rank: rounds it took part in; of those still there: ~0
+  std::vector<std::uint64_t>
+      left_after_;  // by rank: rounds it took part in; of those still there: ~0
   std::optional<Error> over_;
+  bool met_ = false;
 
-  Termination* termination_ = nullptr;       // of the run that is under way
-  std::vector<Chunk*> early_;                // control of the next run
+  Termination* termination_ = nullptr;                 // of the run that is under way
+  std::vector<Chunk*> early_;                          // control of the next run
   std::array<std::deque<Chunk*>, kPriorities> ready_;  // to process, in that run
 };
 

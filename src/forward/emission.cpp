@@ -39,28 +39,28 @@ void CpuPort::refuse(Emitted why, std::uint32_t kind, Rank to) noexcept {
   if (refusal_) return;
   const std::string_view name = types_[kind].name;
   switch (why) {
-    case Emitted::ok:
-      return;
+    case Emitted::ok: return;
     case Emitted::bad_rank:
       refusal_ = Error{ErrorCode::invalid_argument,
-                       fmt::format("rank {} emitted a {} to rank {}; there are ranks 0 to {}", rank_,
-                                   name, to, ranks_ - 1)};
+                       fmt::format("rank {} emitted a {} to rank {}; there are ranks 0 to {}",
+                                   rank_, name, to, ranks_ - 1)};
       return;
     case Emitted::too_large:
-      refusal_ = Error{ErrorCode::too_large,
-                       fmt::format("rank {} emitted a {} whose tail is larger than 64 MiB: split it, "
-                                   "or put it into an object and send its handle",
-                                   rank_, name)};
+      refusal_ =
+          Error{ErrorCode::too_large,
+                fmt::format("rank {} emitted a {} whose tail is larger than 64 MiB: split it, "
+                            "or put it into an object and send its handle",
+                            rank_, name)};
       return;
     case Emitted::full:
       refusal_ = Error{
           ErrorCode::resource_exhausted,
-          spill_error_ ? fmt::format("rank {} has no room for a {}: {}", rank_, name,
-                                     spill_error_->message)
-                       : fmt::format("rank {} has no room for a {}: its {} bytes for outgoing items "
-                                     "are in use; raise ExchangeOptions::queue_bytes, or let items "
-                                     "spill to a file (spill_bytes)",
-                                     rank_, name, options_.queue_bytes)};
+          spill_error_
+              ? fmt::format("rank {} has no room for a {}: {}", rank_, name, spill_error_->message)
+              : fmt::format("rank {} has no room for a {}: its {} bytes for outgoing items "
+                            "are in use; raise ExchangeOptions::queue_bytes, or let items "
+                            "spill to a file (spill_bytes)",
+                            rank_, name, options_.queue_bytes)};
       return;
   }
 }

@@ -55,7 +55,8 @@ std::uint32_t Outbox::items_in(const Cursor& cursor) const noexcept {
 }
 
 void Outbox::count(std::span<std::uint64_t> emitted_to) const noexcept {
-  for (std::size_t rank = 0; rank < emitted_to.size(); ++rank) emitted_to[rank] += emitted_to_[rank];
+  for (std::size_t rank = 0; rank < emitted_to.size(); ++rank)
+    emitted_to[rank] += emitted_to_[rank];
   for (const Cursor& cursor : cursors_) {
     if (cursor.chunk == nullptr) continue;
     emitted_to[static_cast<std::size_t>(cursor.chunk->destination)] += items_in(cursor);

@@ -21,8 +21,7 @@ Result<Round> CpuPort::advance() {
   take_incoming();
   std::uint64_t incoming = 0;
   for (const Chunk* const chunk : incoming_) incoming += chunk->count;
-  return Round{
-      .number = current_, .alive = alive, .incoming = incoming, .held_back = held_back};
+  return Round{.number = current_, .alive = alive, .incoming = incoming, .held_back = held_back};
 }
 
 void CpuPort::release_incoming() noexcept {
@@ -42,11 +41,10 @@ void CpuPort::end_round() {
     ++chunks_sent_[static_cast<std::size_t>(rank_)];
   }
   for (Rank rank = 0; rank < ranks_; ++rank) {
-    const Control control{
-        .kind = ControlKind::round_end,
-        .chunks = std::exchange(chunks_sent_[static_cast<std::size_t>(rank)], 0),
-        .emitted = queued_sent_,
-        .held_back = spill_.items()};
+    const Control control{.kind = ControlKind::round_end,
+                          .chunks = std::exchange(chunks_sent_[static_cast<std::size_t>(rank)], 0),
+                          .emitted = queued_sent_,
+                          .held_back = spill_.items()};
     if (rank == rank_) {
       mine.end(rank, control);
     } else {
@@ -68,9 +66,8 @@ void CpuPort::take_incoming() {
              std::tuple(b->priority < a->priority, b->source, b->sequence);
     });
   } else {
-    std::stable_sort(chunks.begin(), chunks.end(), [](const Chunk* a, const Chunk* b) {
-      return a->priority > b->priority;
-    });
+    std::stable_sort(chunks.begin(), chunks.end(),
+                     [](const Chunk* a, const Chunk* b) { return a->priority > b->priority; });
   }
   for (Chunk* const chunk : chunks) {
     arrived_ += chunk->count;
@@ -84,7 +81,9 @@ void CpuPort::take_incoming() {
   }
 }
 
-void CpuPort::fold(const Chunk& chunk) { folds_[chunk.kind](chunk); }
+void CpuPort::fold(const Chunk& chunk) {
+  folds_[chunk.kind](chunk);
+}
 
 void CpuPort::process_incoming(const Process& process) {
   process_chunks(incoming_mutable_, process);

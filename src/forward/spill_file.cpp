@@ -38,7 +38,8 @@ Status SpillFile::open() {
   int file = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (file < 0) file = make_and_unlink(folder);
   if (file < 0) {
-    return fail(ErrorCode::io, "no spill file can be made in {}: {}; name a folder that can be "
+    return fail(ErrorCode::io,
+                "no spill file can be made in {}: {}; name a folder that can be "
                 "written to in ExchangeOptions::spill_folder, or set spill_bytes to 0",
                 folder, errno_text(errno));
   }

@@ -14,15 +14,16 @@ namespace godwit::forward {
 
 using detail::Chunk;
 
-// Used under its owner's lock. The file is made when the first chunk comes and empty when none waits.
+// Used under its owner's lock. The file is made when the first chunk comes and empty when none
+// waits.
 class SpillFile {
  public:
   // `folder` empty: the system's folder for temporary files.
   SpillFile(std::string folder, std::size_t limit_bytes)
       : folder_(std::move(folder)), limit_bytes_(limit_bytes) {}
 
-  // Writes the chunk's header and items; the chunk stays the caller's. resource_exhausted: the limit,
-  // or the disk, is full; io otherwise. After an error nothing of it waits.
+  // Writes the chunk's header and items; the chunk stays the caller's. resource_exhausted: the
+  // limit, or the disk, is full; io otherwise. After an error nothing of it waits.
   [[nodiscard]] Status push(const Chunk& chunk);
   // The oldest that waits; only if !empty().
   [[nodiscard]] const Chunk& front() const noexcept { return waiting_.front().header; }

@@ -20,24 +20,19 @@ void Termination::begin_wave(std::uint64_t wave) {
   answers_ = 0;
   emitted_ = 0;
   processed_ = 0;
-  each_child([&](Rank child) {
-    way_.send(child, {.kind = TerminationMessage::Kind::ask, .wave = wave});
-  });
+  each_child(
+      [&](Rank child) { way_.send(child, {.kind = TerminationMessage::Kind::ask, .wave = wave}); });
 }
 
 void Termination::receive(const TerminationMessage& message) {
   switch (message.kind) {
-    case TerminationMessage::Kind::ask:
-      begin_wave(message.wave);
-      return;
+    case TerminationMessage::Kind::ask: begin_wave(message.wave); return;
     case TerminationMessage::Kind::answer:
       ++answers_;
       emitted_ += message.emitted;
       processed_ += message.processed;
       return;
-    case TerminationMessage::Kind::done:
-      finish();
-      return;
+    case TerminationMessage::Kind::done: finish(); return;
   }
 }
 

@@ -1,10 +1,10 @@
 // Tells when a run without rounds is over: no rank has an item left, and none is on its way.
 //
-// Mattern's four counters (1987): waves collect, from all ranks, how many items each has emitted and
-// how many it has processed. If the sum of what was emitted, told by one wave, equals the sum of what
-// had been processed, told by the wave before it, nothing was on its way in between, and nobody can
-// emit any more. Waves go down a tree from rank 0 and come back up it as sums, so each costs two
-// messages a rank and the time of a few hops.
+// Mattern's four counters (1987): waves collect, from all ranks, how many items each has emitted
+// and how many it has processed. If the sum of what was emitted, told by one wave, equals the sum
+// of what had been processed, told by the wave before it, nothing was on its way in between, and
+// nobody can emit any more. Waves go down a tree from rank 0 and come back up it as sums, so each
+// costs two messages a rank and the time of a few hops.
 //
 // A rank tells its counts only while it is idle; so a wave comes back when everybody has been idle.
 #pragma once
@@ -19,7 +19,7 @@ namespace godwit::forward {
 struct TerminationMessage {
   enum class Kind : std::uint8_t { ask, answer, done } kind = Kind::ask;
   std::uint64_t wave = 0;
-  std::uint64_t emitted = 0;    // of answers: by the sender and the ranks below it
+  std::uint64_t emitted = 0;  // of answers: by the sender and the ranks below it
   std::uint64_t processed = 0;
 };
 
@@ -59,10 +59,10 @@ class Termination {
   const Rank rank_;
   const Rank ranks_;
   Way& way_;
-  std::uint64_t wave_ = 0;         // the last that reached this rank
-  bool asked_ = false;             // and this rank has not answered it
-  Rank answers_ = 0;               // of children, in this wave
-  std::uint64_t emitted_ = 0;      // sums of those answers
+  std::uint64_t wave_ = 0;     // the last that reached this rank
+  bool asked_ = false;         // and this rank has not answered it
+  Rank answers_ = 0;           // of children, in this wave
+  std::uint64_t emitted_ = 0;  // sums of those answers
   std::uint64_t processed_ = 0;
   std::optional<std::uint64_t> processed_before_;  // told by the wave before; rank 0 alone
   bool done_ = false;

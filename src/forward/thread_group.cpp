@@ -90,8 +90,12 @@ class ThreadMember final : public detail::GroupCore {
 }  // namespace
 }  // namespace forward
 
-Rank Group::rank() const noexcept { return core_->rank(); }
-Rank Group::ranks() const noexcept { return core_->ranks(); }
+Rank Group::rank() const noexcept {
+  return core_->rank();
+}
+Rank Group::ranks() const noexcept {
+  return core_->ranks();
+}
 
 Result<std::vector<Group>> Group::threads(Rank ranks) {
   if (ranks < 1 || ranks > kMaxRanks) {

@@ -14,6 +14,7 @@ template <class Ready, class Missing>
 Status CpuPort::wait_until(Ready&& ready, Missing&& missing) {
   using std::chrono::steady_clock;
   auto deadline = steady_clock::now() + options_.patience;
+  (void)accept_arrivals();  // even if nothing more is needed: somebody may have given up
   while (!ready()) {
     if (accept_arrivals()) {
       deadline = steady_clock::now() + options_.patience;
@@ -33,19 +34,21 @@ Status CpuPort::check_peers(Missing&& missing) {
   if (over_) return tl::unexpected(*over_);
   if (auto lost = carrier_->lost()) return give_up(*std::move(lost));
   if (const std::optional<Rank> other = out_of_step()) {
-    return give_up({ErrorCode::invalid_argument,
-                    fmt::format("rank {} is in {}, rank {} in {}: all ranks of an exchange call the "
-                                "same, in the same order",
-                                rank_, termination_ != nullptr ? "run()" : "advance()", *other,
-                                termination_ != nullptr ? "advance()" : "run()")});
+    return give_up(
+        {ErrorCode::invalid_argument,
+         fmt::format("rank {} is in {}, rank {} in {}: all ranks of an exchange call the "
+                     "same, in the same order",
+                     rank_, termination_ != nullptr ? "run()" : "advance()", *other,
+                     termination_ != nullptr ? "advance()" : "run()")});
   }
   for (Rank rank = 0; rank < ranks_; ++rank) {
     const std::uint64_t rounds = left_after_[static_cast<std::size_t>(rank)];
     if (rounds > current_ || !missing(rank)) continue;
-    return give_up({ErrorCode::node_lost,
-                    fmt::format("rank {} left the exchange after {} rounds, and rank {} is in round "
-                                "{}: all ranks go through the same rounds",
-                                rank, rounds, rank_, current_ + 1)});
+    return give_up(
+        {ErrorCode::node_lost,
+         fmt::format("rank {} left the exchange after {} rounds, and rank {} is in round "
+                     "{}: all ranks go through the same rounds",
+                     rank, rounds, rank_, current_ + 1)});
   }
   return {};
 }
@@ -56,10 +59,11 @@ Error CpuPort::too_late(Missing&& missing) const {
   for (Rank rank = 0; rank < ranks_; ++rank) {
     if (missing(rank)) names += fmt::format("{}{}", names.empty() ? "" : ", ", rank);
   }
-  return {ErrorCode::deadline,
-          fmt::format("rank {} waited {} ms in round {} for rank {}; if kernels take that long, raise "
-                      "ExchangeOptions::patience",
-                      rank_, options_.patience.count(), current_ + 1, names)};
+  return {
+      ErrorCode::deadline,
+      fmt::format("rank {} waited {} ms in round {} for rank {}; if kernels take that long, raise "
+                  "ExchangeOptions::patience",
+                  rank_, options_.patience.count(), current_ + 1, names)};
 }
 
 }  // namespace godwit::forward

@@ -21,8 +21,8 @@ class WorkerTeam {
   WorkerTeam& operator=(const WorkerTeam&) = delete;
 
   [[nodiscard]] std::size_t size() const noexcept { return threads_.size() + 1; }
-  // Calls work(worker) once for every worker, each in its thread, and returns when all are done. What
-  // one throws is thrown here, after the others have ended.
+  // Calls work(worker) once for every worker, each in its thread, and returns when all are done.
+  // What one throws is thrown here, after the others have ended.
   void run(const std::function<void(std::size_t worker)>& work);
 
  private:

@@ -10,18 +10,18 @@ namespace godwit::detail {
 
 class ChunkHome;
 
-// The items lie behind the header, or elsewhere if they came from another process. A chunk is written
-// by one thread until it is sealed, then read by the rank it was handed to, and then goes back to its
-// home.
+// The items lie behind the header, or elsewhere if they came from another process. A chunk is
+// written by one thread until it is sealed, then read by the rank it was handed to, and then goes
+// back to its home.
 struct alignas(64) Chunk {
-  Chunk* next = nullptr;      // in whichever list it lies
-  ChunkHome* home = nullptr;  // takes it back
-  std::byte* data = nullptr;  // the items
-  std::uint64_t round = 0;    // in which it is processed
-  std::uint64_t sequence = 0; // among those of its source: with `source`, the order of items
-  std::uint32_t capacity = 0; // bytes for items
-  std::uint32_t used = 0;     // of them
-  std::uint32_t count = 0;    // items
+  Chunk* next = nullptr;       // in whichever list it lies
+  ChunkHome* home = nullptr;   // takes it back
+  std::byte* data = nullptr;   // the items
+  std::uint64_t round = 0;     // in which it is processed
+  std::uint64_t sequence = 0;  // among those of its source: with `source`, the order of items
+  std::uint32_t capacity = 0;  // bytes for items
+  std::uint32_t used = 0;      // of them
+  std::uint32_t count = 0;     // items
   Rank source = 0;
   Rank destination = 0;
   std::uint16_t kind = 0;
@@ -44,7 +44,9 @@ class ChunkHome {
   ~ChunkHome() = default;
 };
 
-inline void give_back(Chunk* chunk) noexcept { chunk->home->give_back(chunk); }
+inline void give_back(Chunk* chunk) noexcept {
+  chunk->home->give_back(chunk);
+}
 
 // Where the next item of one kind, priority and destination is written; null: no chunk yet.
 struct Cursor {

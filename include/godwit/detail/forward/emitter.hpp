@@ -18,20 +18,25 @@ template <class... Items>
 class Emitter {
  public:
   Emitter(detail::Port& port, std::size_t worker, Rank rank, Rank ranks) noexcept
-      : port_(&port), cursors_(port.cursors(worker).data()), worker_(worker), rank_(rank),
+      : port_(&port),
+        cursors_(port.cursors(worker).data()),
+        worker_(worker),
+        rank_(rank),
         ranks_(ranks) {}
 
   template <class T>
   Emitted emit(const T& item, Rank to, Priority priority = Priority::normal) noexcept {
     const Emitted status = try_emit(item, to, priority);
-    if (status != Emitted::ok) [[unlikely]] port_->refuse(status, kKind<T>, to);
+    if (status != Emitted::ok) [[unlikely]]
+      port_->refuse(status, kKind<T>, to);
     return status;
   }
   template <class Head, class Element>
   Emitted emit(const Head& head, std::span<const Element> tail, Rank to,
                Priority priority = Priority::normal) noexcept {
     const Emitted status = try_emit(head, tail, to, priority);
-    if (status != Emitted::ok) [[unlikely]] port_->refuse(status, kKind<Head>, to);
+    if (status != Emitted::ok) [[unlikely]]
+      port_->refuse(status, kKind<Head>, to);
     return status;
   }
 
@@ -64,7 +69,8 @@ class Emitter {
     if (static_cast<std::uint32_t>(to) >= static_cast<std::uint32_t>(ranks_)) [[unlikely]] {
       return Emitted::bad_rank;
     }
-    if (tail.size() > kMaxTailBytes / sizeof(Element)) [[unlikely]] return Emitted::too_large;
+    if (tail.size() > kMaxTailBytes / sizeof(Element)) [[unlikely]]
+      return Emitted::too_large;
     const std::size_t bytes = Record::record_bytes(tail.size());
     const std::size_t slot = slot_of(kKind<Head>, priority, to);
     detail::Cursor& cursor = cursors_[slot];

@@ -89,9 +89,7 @@ class Incoming {
       ++*this;
       return before;
     }
-    friend bool operator==(const Iterator& a, const Iterator& b) noexcept {
-      return a.at_ == b.at_;
-    }
+    friend bool operator==(const Iterator& a, const Iterator& b) noexcept { return a.at_ == b.at_; }
 
    private:
     friend class Incoming;

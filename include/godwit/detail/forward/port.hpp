@@ -27,8 +27,9 @@ class GODWIT_API Port {
 
   // The cursors of a worker: slot(kind, priority, rank) in rows of ranks.
   [[nodiscard]] virtual std::span<Cursor> cursors(std::size_t worker) noexcept = 0;
-  // Makes room for `bytes` at a cursor: seals its chunk, which may leave at once, and takes another.
-  // What was written is told by the cursor's position; `count` is taken from it for plain items.
+  // Makes room for `bytes` at a cursor: seals its chunk, which may leave at once, and takes
+  // another. What was written is told by the cursor's position; `count` is taken from it for plain
+  // items.
   [[nodiscard]] virtual Emitted refill(std::size_t worker, std::size_t slot,
                                        std::size_t bytes) noexcept = 0;
   // Notes an item that was lost to its emitter: the next advance() or run() tells of it.
