@@ -13,7 +13,7 @@ namespace godwit {
 
 struct ExchangeOptions {
   // Items travel in chunks of this size: 1 KiB to 16 MiB.
-  std::size_t chunk_bytes = 32 * 1024;
+  std::size_t chunk_bytes = 64 * 1024;
   // Memory for this rank's outgoing items until their destinations have processed them. What
   // exceeds it is written to a file and leaves as room comes back.
   std::size_t queue_bytes = std::size_t{256} << 20;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <new>
 #include <span>
 
 #include "godwit/detail/forward/chunk.hpp"
@@ -54,7 +55,8 @@ class Emitter {
       const Emitted status = port_->refill(worker_, slot, sizeof(T));
       if (status != Emitted::ok) return status;
     }
-    std::memcpy(cursor.at, &item, sizeof(T));
+    // Not memcpy: as an assignment the compiler builds the item in its place, field by field.
+    ::new (static_cast<void*>(cursor.at)) T(item);
     cursor.at += sizeof(T);
     return Emitted::ok;
   }
