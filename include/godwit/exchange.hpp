@@ -99,7 +99,32 @@ class Exchange {
   // any rank. (What advance() brought before is process()'s.)
   template <class Kernel>
   [[nodiscard]] Result<RunReport> run(const Kernel& kernel, Pace pace = Pace::free) {
-    return port_->run(process_with(kernel), pace);
+    return run(kernel, RunOptions{.pace = pace});
+  }
+  template <class Kernel>
+  [[nodiscard]] Result<RunReport> run(const Kernel& kernel, const RunOptions& options) {
+    return port_->run(process_with(kernel), options);
+  }
+
+  // Saves all items of all ranks to a folder that all of them see; the one saved there before is
+  // replaced when the new one is whole. All ranks call it, right after advance(), before items are
+  // processed or emitted (else invalid_argument). What the ranks reduced or computed is theirs to
+  // save. An error leaves the exchange usable, and the folder with its former checkpoint.
+  [[nodiscard]] Status checkpoint(const std::string& folder) { return port_->checkpoint(folder); }
+  // Emits the saved items of all ranks again, on any number of ranks; the next advance() or run()
+  // brings them. `route(item, rank)` says where each goes now, and is told where it was; without
+  // it, there (modulo the ranks there are). All ranks call it. Returns the number of the round that
+  // was saved. not_found: nothing is saved there; type_mismatch: other items are; bad_format:
+  // damaged.
+  template <class Route>
+  [[nodiscard]] Result<std::uint64_t> restore(const std::string& folder, const Route& route) {
+    return port_->restore(folder, [&](const detail::Chunk& chunk) {
+      std::uint32_t kind = 0;
+      (detail::replay_chunk<Items>(kind++, chunk, route, emitters_.front()), ...);
+    });
+  }
+  [[nodiscard]] Result<std::uint64_t> restore(const std::string& folder) {
+    return restore(folder, [this](const auto&, Rank was) { return was % ranks(); });
   }
 
   [[nodiscard]] Rank rank() const noexcept { return emitters_.front().rank(); }

@@ -46,6 +46,18 @@ enum class Pace : std::uint8_t {
   free,    // chunks are processed as they come, and move as they fill
 };
 
+struct RunOptions {
+  Pace pace = Pace::free;
+  // After every so many rounds all items are saved there (Exchange::checkpoint), so that a later
+  // program can go on from there; the pace is by rounds then. Empty, or 0: never.
+  std::string checkpoint_folder = {};
+  std::uint64_t checkpoint_every = 0;
+
+  [[nodiscard]] bool saves() const noexcept {
+    return !checkpoint_folder.empty() && checkpoint_every > 0;
+  }
+};
+
 struct RunReport {
   std::uint64_t processed = 0;  // items, on this rank
   std::uint64_t rounds = 0;     // 0 if it went without

@@ -66,14 +66,18 @@ struct ItemTraits {
   using Value = T;  // what emit() takes
   using Seen = T;   // what the kernel gets
   static constexpr ItemForm kForm = ItemForm::plain;
-  static constexpr std::size_t kTailSize = 0;
+  static constexpr std::uint32_t kTailSize = 0;
+  static constexpr std::uint32_t kTailAt = 0;
+  static constexpr std::uint32_t kAlign = alignof(T);
 };
 template <class T>
 struct ItemTraits<Reduced<T>> {
   using Value = T;
   using Seen = T;
   static constexpr ItemForm kForm = ItemForm::reduced;
-  static constexpr std::size_t kTailSize = 0;
+  static constexpr std::uint32_t kTailSize = 0;
+  static constexpr std::uint32_t kTailAt = 0;
+  static constexpr std::uint32_t kAlign = alignof(T);
 };
 template <class Head, class Element>
 struct ItemTraits<Tailed<Head, Element>> {
@@ -81,16 +85,16 @@ struct ItemTraits<Tailed<Head, Element>> {
   using Seen = WithTail<Head, Element>;
   using Tail = Element;
   static constexpr ItemForm kForm = ItemForm::tailed;
-  static constexpr std::size_t kTailSize = sizeof(Element);
+  static constexpr std::uint32_t kTailSize = sizeof(Element);
 
   // A record: the mark, the head, the tail, each at its alignment; records at kAlign.
-  static constexpr std::size_t kAlign =
+  static constexpr std::uint32_t kAlign =
       std::max({alignof(TailMark), alignof(Head), alignof(Element)});
   static constexpr std::size_t up(std::size_t at, std::size_t align) {
     return (at + align - 1) / align * align;
   }
   static constexpr std::size_t kHeadAt = up(sizeof(TailMark), alignof(Head));
-  static constexpr std::size_t kTailAt = up(kHeadAt + sizeof(Head), alignof(Element));
+  static constexpr std::uint32_t kTailAt = up(kHeadAt + sizeof(Head), alignof(Element));
   static constexpr std::size_t record_bytes(std::size_t elements) {
     return up(kTailAt + elements * sizeof(Element), kAlign);
   }
@@ -115,6 +119,8 @@ struct ItemType {
   std::string_view name;
   std::uint32_t size = 0;       // of the value
   std::uint32_t tail_size = 0;  // of one element of the tail
+  std::uint32_t tail_at = 0;    // where the tail begins in a record
+  std::uint32_t align = 1;      // of records
   ItemForm form = ItemForm::plain;
 };
 
@@ -136,6 +142,8 @@ constexpr ItemType item_type() {
   return {.name = simple_name<typename Traits::Value>(),
           .size = sizeof(typename Traits::Value),
           .tail_size = Traits::kTailSize,
+          .tail_at = Traits::kTailAt,
+          .align = Traits::kAlign,
           .form = Traits::kForm};
 }
 

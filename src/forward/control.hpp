@@ -18,15 +18,16 @@ enum class ControlKind : std::uint32_t {
   introduction = 1,  // text: the item types and options that must agree
   round_end = 2,     // all that belongs to the round has been sent
   termination = 3,
-  over = 4,  // the sender has left the exchange; text: why
+  over = 4,    // the sender has left the exchange; text: why
+  agreed = 5,  // how the sender's part of a checkpoint went; text: why not
 };
 
 struct Control {
   ControlKind kind = ControlKind::introduction;
-  ErrorCode why = ErrorCode::none;  // over
-  std::uint64_t chunks = 0;         // round_end: how many of the round are for the receiver
-  std::uint64_t emitted = 0;        // round_end: items for all ranks that are not reduced
-  std::uint64_t held_back = 0;      // round_end: items that are still to be sent
+  ErrorCode why = ErrorCode::none;  // over, agreed
+  std::uint64_t chunks = 0;   // round_end: those of the round for the receiver; agreed: its number
+  std::uint64_t emitted = 0;  // round_end: items for all ranks that are not reduced
+  std::uint64_t held_back = 0;  // round_end: items that are still to be sent
   TerminationMessage termination = {};
 };
 static_assert(std::is_trivially_copyable_v<Control>);

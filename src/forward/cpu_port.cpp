@@ -45,7 +45,8 @@ CpuPort::CpuPort(Rank rank, Rank ranks, std::unique_ptr<Carrier> carrier,
       chunks_sent_(static_cast<std::size_t>(ranks)),
       arrivals_{Arrivals(ranks), Arrivals(ranks)},
       introductions_(static_cast<std::size_t>(ranks)),
-      left_after_(static_cast<std::size_t>(ranks), kStillThere) {
+      left_after_(static_cast<std::size_t>(ranks), kStillThere),
+      agreements_{Agreement(ranks), Agreement(ranks)} {
   for (std::size_t worker = 0; worker < options.workers; ++worker) {
     outboxes_.emplace_back(types_, ranks, worker);
   }
@@ -153,6 +154,11 @@ void CpuPort::accept_control(Chunk* chunk) {
       termination_->receive(control.termination);
       break;
     case ControlKind::over: hear_of_end(*chunk); break;
+    case ControlKind::agreed:
+      agreements_[control.chunks & 1U].hear(
+          chunk->source,
+          control.why == ErrorCode::none ? Status() : fail(control.why, "{}", text_of(*chunk)));
+      break;
   }
   give_back(chunk);
 }
@@ -211,6 +217,12 @@ Status CpuPort::check_usable() {
 std::uint64_t CpuPort::total_emitted() const noexcept {
   std::uint64_t items = 0;
   for (const Outbox& outbox : outboxes_) items += outbox.emissions();
+  return items;
+}
+
+std::uint64_t CpuPort::items_open() const noexcept {
+  std::uint64_t items = 0;
+  for (const Outbox& outbox : outboxes_) items += outbox.items_open();
   return items;
 }
 

@@ -4,6 +4,7 @@
 //   emission.cpp       the slow path of emit: chunks are sealed, sent, spilled
 //   rounds.cpp         advance(): one round
 //   free_run.cpp       run() without rounds
+//   saving.cpp         checkpoint() and restore()
 #pragma once
 
 #include <array>
@@ -43,7 +44,9 @@ class CpuPort final : public detail::Port, private Termination::Way {
   Result<Round> advance() override;
   std::span<const Chunk* const> incoming() const noexcept override { return incoming_; }
   void process_incoming(const Process& process) override;
-  Result<RunReport> run(const Process& process, Pace pace) override;
+  Result<RunReport> run(const Process& process, const RunOptions& options) override;
+  Status checkpoint(const std::string& folder) override;
+  Result<std::uint64_t> restore(const std::string& folder, const Replay& replay) override;
   ExchangeStatus status() const override;
 
  private:
@@ -82,7 +85,7 @@ class CpuPort final : public detail::Port, private Termination::Way {
   void process_chunks(std::span<Chunk* const> chunks, const Process& process);
 
   // free_run.cpp
-  [[nodiscard]] Result<RunReport> run_rounds(const Process& process);
+  [[nodiscard]] Result<RunReport> run_rounds(const Process& process, const RunOptions& options);
   [[nodiscard]] Result<RunReport> run_free(const Process& process);
   // Of what is ready: hands reduced items to their folds, the others to the kernel. Each returns
   // how many items there were.
@@ -90,8 +93,13 @@ class CpuPort final : public detail::Port, private Termination::Way {
   std::uint64_t process_ready(const Process& process);
   void flush_all() noexcept;
 
+  // saving.cpp
+  [[nodiscard]] Status save_part(const std::string& path);
+  [[nodiscard]] Status agree(const Status& mine);
+
   [[nodiscard]] Arrivals& filling() noexcept { return arrivals_[(current_ + 1) & 1U]; }
-  [[nodiscard]] std::uint64_t total_emitted() const noexcept;
+  [[nodiscard]] std::uint64_t total_emitted() const noexcept;  // in sealed chunks
+  [[nodiscard]] std::uint64_t items_open() const noexcept;     // in open ones
 
   const Rank rank_;
   const Rank ranks_;
@@ -125,6 +133,22 @@ class CpuPort final : public detail::Port, private Termination::Way {
       left_after_;  // by rank: rounds it took part in; of those still there: ~0
   std::optional<Error> over_;
   bool met_ = false;
+
+  // How each rank's part of something went that all do.
+  struct Agreement {
+    explicit Agreement(Rank ranks)
+        : heard(static_cast<std::size_t>(ranks)), ends(static_cast<std::size_t>(ranks)) {}
+    void hear(Rank rank, Status end) {
+      heard[static_cast<std::size_t>(rank)] = true;
+      ends[static_cast<std::size_t>(rank)] = std::move(end);
+      ++count;
+    }
+    std::vector<bool> heard;
+    std::vector<Status> ends;
+    Rank count = 0;
+  };
+  std::array<Agreement, 2> agreements_;  // this one and the next, by parity
+  std::uint64_t agreed_ = 0;
 
   Termination* termination_ = nullptr;                 // of the run that is under way
   std::vector<Chunk*> early_;                          // control of the next run

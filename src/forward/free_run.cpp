@@ -14,17 +14,22 @@ constexpr std::size_t kBatch = 32;
 
 }  // namespace
 
-Result<RunReport> CpuPort::run(const Process& process, Pace pace) {
-  if (pace == Pace::rounds || options_.deterministic) return run_rounds(process);
+Result<RunReport> CpuPort::run(const Process& process, const RunOptions& options) {
+  if (options.pace == Pace::rounds || options_.deterministic || options.saves()) {
+    return run_rounds(process, options);
+  }
   return run_free(process);
 }
 
-Result<RunReport> CpuPort::run_rounds(const Process& process) {
+Result<RunReport> CpuPort::run_rounds(const Process& process, const RunOptions& options) {
   RunReport report;
   for (;;) {
     GODWIT_TRY(const Round round, advance());
     ++report.rounds;
     if (round.alive == 0) return report;
+    if (options.saves() && report.rounds % options.checkpoint_every == 0) {
+      GODWIT_CHECK(checkpoint(options.checkpoint_folder));
+    }
     process_incoming(process);
     report.processed += round.incoming;
   }

@@ -54,6 +54,14 @@ std::uint32_t Outbox::items_in(const Cursor& cursor) const noexcept {
   return static_cast<std::uint32_t>(cursor.at - cursor.chunk->items()) / type.size;
 }
 
+std::uint64_t Outbox::items_open() const noexcept {
+  std::uint64_t items = 0;
+  for (const Cursor& cursor : cursors_) {
+    if (cursor.chunk != nullptr) items += items_in(cursor);
+  }
+  return items;
+}
+
 void Outbox::count(std::span<std::uint64_t> emitted_to) const noexcept {
   for (std::size_t rank = 0; rank < emitted_to.size(); ++rank)
     emitted_to[rank] += emitted_to_[rank];

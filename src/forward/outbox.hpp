@@ -33,6 +33,7 @@ class Outbox {
 
   // Items in chunks that were sealed.
   [[nodiscard]] std::uint64_t emissions() const noexcept { return emissions_; }
+  [[nodiscard]] std::uint64_t items_open() const noexcept;
   // Adds, by rank, what was emitted, items in open chunks included.
   void count(std::span<std::uint64_t> emitted_to) const noexcept;
 

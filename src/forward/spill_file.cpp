@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/bytes.hpp"
 #include "base/fail.hpp"
 #include "ref/disk/file_io.hpp"
 
@@ -76,13 +77,16 @@ Status SpillFile::push(const Chunk& chunk) {
   return {};
 }
 
+Status SpillFile::read(const Entry& entry, std::byte* items) const {
+  const std::size_t size = entry.header.used;
+  GODWIT_TRY(const std::size_t got, ref::read_at(file_, entry.offset, {items, size}, kFile));
+  if (got < size) return fail(ErrorCode::io, "{} is shorter than what was written to it", kFile);
+  return {};
+}
+
 Status SpillFile::pop_into(Chunk& chunk) {
   const auto& [header, offset] = waiting_.front();
-  GODWIT_TRY(const std::size_t got,
-             ref::read_at(file_, offset, {chunk.items(), header.used}, kFile));
-  if (got < header.used) {
-    return fail(ErrorCode::io, "{} is shorter than what was written to it", kFile);
-  }
+  GODWIT_CHECK(read(waiting_.front(), chunk.items()));
   chunk.round = header.round;
   chunk.sequence = header.sequence;
   chunk.used = header.used;
@@ -95,6 +99,18 @@ Status SpillFile::pop_into(Chunk& chunk) {
   if (header.used <= place_bytes_) holes_.push_back(offset);
   waiting_.pop_front();
   if (waiting_.empty() && ::ftruncate(file_.get(), 0) != 0) file_ = fabric::Fd();
+  return {};
+}
+
+Status SpillFile::each(const std::function<Status(const Chunk&)>& visit) const {
+  Buffer items;
+  for (const Entry& entry : waiting_) {
+    if (items.size() < entry.header.used) items = Buffer::allocate(entry.header.used);
+    GODWIT_CHECK(read(entry, items.data()));
+    Chunk chunk = entry.header;
+    chunk.data = items.data();
+    GODWIT_CHECK(visit(chunk));
+  }
   return {};
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,8 @@ class SpillFile {
   [[nodiscard]] const Chunk& front() const noexcept { return waiting_.front().header; }
   // Reads it into `chunk`, whose capacity is at least front().used, and forgets it.
   [[nodiscard]] Status pop_into(Chunk& chunk);
+  // Shows all that wait, and leaves them there; a chunk is valid until visit() returns.
+  [[nodiscard]] Status each(const std::function<Status(const Chunk&)>& visit) const;
 
   [[nodiscard]] bool empty() const noexcept { return waiting_.empty(); }
   [[nodiscard]] std::uint64_t items() const noexcept { return items_; }  // that wait
@@ -39,6 +42,7 @@ class SpillFile {
     std::uint64_t offset = 0;
   };
   [[nodiscard]] Status open();
+  [[nodiscard]] Status read(const Entry& entry, std::byte* items) const;
 
   std::string folder_;
   std::size_t limit_bytes_;

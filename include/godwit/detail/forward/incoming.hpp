@@ -56,6 +56,20 @@ void process_chunk(std::uint32_t kind, const Chunk& chunk, const Kernel& kernel,
   }
 }
 
+// Emits the items of a saved chunk again, if they are of this kind.
+template <class Item, class Route, class Out>
+void replay_chunk(std::uint32_t kind, const Chunk& chunk, const Route& route, Out& out) {
+  if (chunk.kind != kind) return;
+  each_item<Item>(chunk, [&](const auto& item) {
+    const Rank to = route(item, chunk.destination);
+    if constexpr (ItemTraits<Item>::kForm == ItemForm::tailed) {
+      out.emit(item.head, item.tail, to, chunk.priority);
+    } else {
+      out.emit(item, to, chunk.priority);
+    }
+  });
+}
+
 }  // namespace detail
 
 // The items of type T that arrived this round. Walking over them costs what walking over an array

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "godwit/detail/forward/chunk.hpp"
 #include "godwit/error.hpp"
@@ -49,7 +50,14 @@ class GODWIT_API Port {
   // Calls `process` for every incoming chunk, by all workers.
   virtual void process_incoming(const Process& process) = 0;
   // Rounds or no rounds, until no item is left on any rank.
-  [[nodiscard]] virtual Result<RunReport> run(const Process& process, Pace pace) = 0;
+  [[nodiscard]] virtual Result<RunReport> run(const Process& process,
+                                              const RunOptions& options) = 0;
+
+  [[nodiscard]] virtual Status checkpoint(const std::string& folder) = 0;
+  // Emits the items of a saved chunk again.
+  using Replay = std::function<void(const Chunk& chunk)>;
+  [[nodiscard]] virtual Result<std::uint64_t> restore(const std::string& folder,
+                                                      const Replay& replay) = 0;
 
   [[nodiscard]] virtual ExchangeStatus status() const = 0;
 };

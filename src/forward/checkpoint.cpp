@@ -1,0 +1,197 @@
+#include "forward/checkpoint.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <random>
+#include <type_traits>
+#include <vector>
+
+#include "base/fail.hpp"
+#include "base/parts.hpp"
+#include "ref/disk/checksum.hpp"
+
+namespace godwit::forward {
+namespace {
+
+constexpr std::string_view kManifest = "manifest";
+constexpr std::string_view kFirstLine = "godwit checkpoint 1";
+constexpr std::string_view kPartSuffix = ".gdi";
+constexpr std::size_t kMaxManifestBytes = std::size_t{1} << 20;
+// No chunk is larger: 64 MiB of tail, and its head.
+constexpr std::uint32_t kMaxChunkBytes = std::uint32_t{96} << 20;
+
+// Before a chunk's items in a part; little-endian.
+struct RecordHead {
+  std::uint64_t checksum = 0;  // of the rest of this head, and of the items
+  std::uint64_t sequence = 0;
+  std::uint32_t used = 0;
+  std::uint32_t count = 0;
+  Rank source = 0;
+  Rank destination = 0;
+  std::uint16_t kind = 0;
+  std::uint8_t priority = 0;
+  std::uint8_t zero[5] = {};
+};
+static_assert(sizeof(RecordHead) == 40 && std::is_trivially_copyable_v<RecordHead>);
+
+std::uint64_t checksum_of(const RecordHead& head, Bytes items) {
+  ref::Checksum checksum;
+  checksum.add(bytes_of_value(head).subspan(sizeof head.checksum));
+  checksum.add(items);
+  return checksum.value();
+}
+
+std::string part_name(std::uint64_t round, Rank rank) {
+  return fmt::format("items-{}-{}{}", round, rank, kPartSuffix);
+}
+
+// Of temporary names: two programs may write to one folder, by mistake.
+std::uint64_t any_number() {
+  std::random_device device;
+  return (std::uint64_t{device()} << 32U) | device();
+}
+
+template <class Number>
+bool parse_line(std::string_view& text, std::string_view key, Number& number) {
+  if (!text.starts_with(key)) return false;
+  text.remove_prefix(key.size());
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (failure != std::errc() || end == text.data() + text.size() || *end != '\n') return false;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()) + 1);
+  return true;
+}
+
+}  // namespace
+
+std::string CheckpointManifest::encode() const {
+  return fmt::format("{}\nround {}\nranks {}\nitems {}\n", kFirstLine, round, ranks, types);
+}
+
+Result<CheckpointManifest> CheckpointManifest::parse(std::string_view text) {
+  CheckpointManifest manifest;
+  const bool begins = text.starts_with(kFirstLine);
+  if (begins) text.remove_prefix(std::min(text.size(), kFirstLine.size() + 1));
+  if (!begins || !parse_line(text, "round ", manifest.round) ||
+      !parse_line(text, "ranks ", manifest.ranks) || manifest.ranks < 1 ||
+      !text.starts_with("items ") || !text.ends_with('\n')) {
+    return fail(ErrorCode::bad_format, "this is no manifest of a checkpoint, or a damaged one");
+  }
+  manifest.types = text.substr(6, text.size() - 7);
+  return manifest;
+}
+
+Result<CheckpointFolder> CheckpointFolder::open(const std::string& path, bool make) {
+  std::error_code failure;
+  if (make) std::filesystem::create_directories(path, failure);
+  if (failure) {
+    return fail(ErrorCode::io, "the folder {} for checkpoints cannot be made: {}", path,
+                failure.message());
+  }
+  fabric::Fd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder) return ref::disk_failure("open", path);
+  return CheckpointFolder(path, std::move(folder));
+}
+
+Result<CheckpointFolder::Part> CheckpointFolder::write_part(std::uint64_t round, Rank rank) const {
+  const std::string name = part_name(round, rank);
+  GODWIT_TRY(ref::NewFile file, ref::NewFile::create(folder_, name, any_number(), path_of(name)));
+  return Part(std::move(file), path_of(name));
+}
+
+Status CheckpointFolder::Part::add(const Chunk& chunk) {
+  RecordHead head{.checksum = 0,
+                  .sequence = chunk.sequence,
+                  .used = chunk.used,
+                  .count = chunk.count,
+                  .source = chunk.source,
+                  .destination = chunk.destination,
+                  .kind = chunk.kind,
+                  .priority = static_cast<std::uint8_t>(chunk.priority)};
+  const Bytes items{chunk.items(), chunk.used};
+  head.checksum = checksum_of(head, items);
+  GODWIT_CHECK(ref::write_at(file_.file(), end_, bytes_of_value(head), path_));
+  GODWIT_CHECK(ref::write_at(file_.file(), end_ + sizeof head, items, path_));
+  end_ += sizeof head + items.size();
+  return {};
+}
+
+Status CheckpointFolder::Part::finish() {
+  return file_.finish(true);
+}
+
+Status CheckpointFolder::commit(const CheckpointManifest& manifest) const {
+  const std::string name(kManifest);
+  GODWIT_TRY(ref::NewFile file, ref::NewFile::create(folder_, name, any_number(), path_of(name)));
+  GODWIT_CHECK(ref::write_at(file.file(), 0, bytes_of(manifest.encode()), path_of(name)));
+  GODWIT_CHECK(file.finish(true));
+  // Parts of other rounds count no more; one that cannot be removed harms nobody.
+  const std::string prefix = fmt::format("items-{}-", manifest.round);
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(path_, ignored)) {
+    const std::string found = entry.path().filename().string();
+    if (!found.starts_with("items-") || !found.ends_with(kPartSuffix)) continue;
+    if (!found.starts_with(prefix)) ::unlinkat(folder_.get(), found.c_str(), 0);
+  }
+  return {};
+}
+
+Result<CheckpointManifest> CheckpointFolder::manifest() const {
+  const std::string path = path_of(std::string(kManifest));
+  const fabric::Fd file(::openat(folder_.get(), kManifest.data(), O_RDONLY | O_CLOEXEC));
+  if (!file) return ref::disk_failure("open", path);
+  std::string text(kMaxManifestBytes, '\0');
+  GODWIT_TRY(const std::size_t size,
+             ref::read_at(file, 0, std::as_writable_bytes(std::span(text)), path));
+  auto manifest = CheckpointManifest::parse(std::string_view(text).substr(0, size));
+  if (!manifest) return fail(manifest.error().code, "{}: {}", path, manifest.error().message);
+  return manifest;
+}
+
+Status CheckpointFolder::read_part(std::uint64_t round, Rank rank, const Visit& visit) const {
+  const std::string name = part_name(round, rank);
+  const std::string path = path_of(name);
+  const fabric::Fd file(::openat(folder_.get(), name.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return ref::disk_failure("open", path);
+  // Items may be aligned to a line.
+  struct alignas(64) Line {
+    std::byte bytes[64];
+  };
+  std::vector<Line> memory;
+  for (std::uint64_t at = 0;;) {
+    RecordHead head;
+    GODWIT_TRY(const std::size_t got,
+               ref::read_at(file, at, {reinterpret_cast<std::byte*>(&head), sizeof head}, path));
+    if (got == 0) return {};
+    if (got < sizeof head || head.used > kMaxChunkBytes || head.priority >= kPriorities) {
+      return fail(ErrorCode::bad_format, "{} is damaged at byte {}: no record begins there", path,
+                  at);
+    }
+    memory.resize(head.used / sizeof(Line) + 1);
+    const MutableBytes items{memory.front().bytes, head.used};
+    GODWIT_TRY(const std::size_t filled, ref::read_at(file, at + sizeof head, items, path));
+    if (filled < head.used || checksum_of(head, items) != head.checksum) {
+      return fail(ErrorCode::bad_format, "{} is damaged at byte {}: {}", path, at,
+                  filled < head.used ? "it is cut off" : "the checksum differs");
+    }
+    Chunk chunk;
+    chunk.data = items.data();
+    chunk.sequence = head.sequence;
+    chunk.used = head.used;
+    chunk.capacity = head.used;
+    chunk.count = head.count;
+    chunk.source = head.source;
+    chunk.destination = head.destination;
+    chunk.kind = head.kind;
+    chunk.priority = static_cast<Priority>(head.priority);
+    GODWIT_CHECK(visit(chunk));
+    at += sizeof head + head.used;
+  }
+}
+
+}  // namespace godwit::forward
