@@ -127,6 +127,11 @@ class Exchange {
     return restore(folder, [this](const auto&, Rank was) { return was % ranks(); });
   }
 
+  // Writes what all ranks did, and when, to one file that Perfetto and chrome://tracing open
+  // (ExchangeOptions::trace_events). All ranks call it between rounds; rank 0 writes. Ranks on
+  // hosts with different clocks are not brought together.
+  [[nodiscard]] Status save_trace(const std::string& path) { return port_->save_trace(path); }
+
   [[nodiscard]] Rank rank() const noexcept { return emitters_.front().rank(); }
   [[nodiscard]] Rank ranks() const noexcept { return emitters_.front().ranks(); }
   [[nodiscard]] ExchangeStatus status() const { return port_->status(); }

@@ -28,6 +28,9 @@ struct ExchangeOptions {
   // single worker would have emitted them: the same in every run, however ranks are laid out. run()
   // goes by rounds then.
   bool deterministic = false;
+  // Keep the last so many events of this rank (kernels, rounds, waits) for Exchange::save_trace();
+  // 64 bytes each. 0: none.
+  std::size_t trace_events = 0;
   // How long ranks wait for each other, when making the exchange and in every round.
   std::chrono::milliseconds patience{60'000};
 };
@@ -73,6 +76,10 @@ struct ExchangeStatus {
   std::uint64_t queue_bytes = 0;               // in use now
   std::uint64_t queue_high_bytes = 0;          // at most so far
   std::vector<std::uint64_t> emitted_to = {};  // by rank
+  // By rank: items that a kernel emitted to the rank from which the chunk it was processing had
+  // come. Where most of what arrives goes straight back, items play ping-pong over a border: a
+  // kernel that takes more than one step at a time, or another cut of the domain, saves those hops.
+  std::vector<std::uint64_t> sent_back_to = {};
 };
 
 }  // namespace godwit

@@ -41,6 +41,7 @@ CpuPort::CpuPort(Rank rank, Rank ranks, std::unique_ptr<Carrier> carrier,
       pool_(new ChunkPool(options.chunk_bytes, options.queue_bytes)),
       workers_(options.workers),
       folds_(types.size()),
+      trace_(options.trace_events),
       spill_(options.spill_folder, options.spill_bytes),
       chunks_sent_(static_cast<std::size_t>(ranks)),
       arrivals_{Arrivals(ranks), Arrivals(ranks)},
@@ -155,9 +156,7 @@ void CpuPort::accept_control(Chunk* chunk) {
       break;
     case ControlKind::over: hear_of_end(*chunk); break;
     case ControlKind::agreed:
-      agreements_[control.chunks & 1U].hear(
-          chunk->source,
-          control.why == ErrorCode::none ? Status() : fail(control.why, "{}", text_of(*chunk)));
+      agreements_[control.chunks & 1U].hear(chunk->source, control.why, text_of(*chunk));
       break;
   }
   give_back(chunk);
@@ -229,7 +228,11 @@ std::uint64_t CpuPort::items_open() const noexcept {
 ExchangeStatus CpuPort::status() const {
   ExchangeStatus status;
   status.emitted_to.resize(static_cast<std::size_t>(ranks_));
-  for (const Outbox& outbox : outboxes_) outbox.count(status.emitted_to);
+  status.sent_back_to.resize(static_cast<std::size_t>(ranks_));
+  for (const Outbox& outbox : outboxes_) {
+    outbox.count(status.emitted_to);
+    outbox.count_sent_back(status.sent_back_to);
+  }
   for (const std::uint64_t items : status.emitted_to) status.emitted += items;
   status.stayed = status.emitted_to[static_cast<std::size_t>(rank_)];
   status.arrived = arrived_;

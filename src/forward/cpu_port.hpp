@@ -20,6 +20,7 @@
 #include "forward/chunk_pool.hpp"
 #include "forward/control.hpp"
 #include "forward/outbox.hpp"
+#include "forward/port_trace.hpp"
 #include "forward/spill_file.hpp"
 #include "forward/termination.hpp"
 #include "forward/worker_team.hpp"
@@ -47,6 +48,7 @@ class CpuPort final : public detail::Port, private Termination::Way {
   Result<RunReport> run(const Process& process, const RunOptions& options) override;
   Status checkpoint(const std::string& folder) override;
   Result<std::uint64_t> restore(const std::string& folder, const Replay& replay) override;
+  Status save_trace(const std::string& path) override;
   ExchangeStatus status() const override;
 
  private:
@@ -83,6 +85,7 @@ class CpuPort final : public detail::Port, private Termination::Way {
   void take_incoming();
   void fold(const Chunk& chunk);
   void process_chunks(std::span<Chunk* const> chunks, const Process& process);
+  void process_chunk(const Chunk& chunk, std::size_t worker, const Process& process);
 
   // free_run.cpp
   [[nodiscard]] Result<RunReport> run_rounds(const Process& process, const RunOptions& options);
@@ -95,6 +98,8 @@ class CpuPort final : public detail::Port, private Termination::Way {
 
   // saving.cpp
   [[nodiscard]] Status save_part(const std::string& path);
+  // What all say of something that all do, by rank: how it went, and a text for rank 0.
+  [[nodiscard]] Result<std::vector<std::string>> gather(const Status& mine, std::string text);
   [[nodiscard]] Status agree(const Status& mine);
 
   [[nodiscard]] Arrivals& filling() noexcept { return arrivals_[(current_ + 1) & 1U]; }
@@ -110,6 +115,8 @@ class CpuPort final : public detail::Port, private Termination::Way {
   std::vector<Outbox> outboxes_;  // one per worker
   WorkerTeam workers_;
   std::vector<Fold> folds_;  // by kind
+
+  PortTrace trace_;
 
   std::mutex lock_;  // of what workers share, down to the empty line
   SpillFile spill_;
@@ -138,13 +145,14 @@ class CpuPort final : public detail::Port, private Termination::Way {
   struct Agreement {
     explicit Agreement(Rank ranks)
         : heard(static_cast<std::size_t>(ranks)), ends(static_cast<std::size_t>(ranks)) {}
-    void hear(Rank rank, Status end) {
-      heard[static_cast<std::size_t>(rank)] = true;
-      ends[static_cast<std::size_t>(rank)] = std::move(end);
+    void hear(Rank rank, ErrorCode why, std::string_view text) {
+      const auto at = static_cast<std::size_t>(rank);
+      heard[at] = true;
+      ends[at] = {why, std::string(text)};
       ++count;
     }
     std::vector<bool> heard;
-    std::vector<Status> ends;
+    std::vector<Error> ends;  // ErrorCode::none: well, and the message is what it had to say
     Rank count = 0;
   };
   std::array<Agreement, 2> agreements_;  // this one and the next, by parity

@@ -67,6 +67,7 @@ Result<RunReport> CpuPort::run_free(const Process& process) {
     termination.idle(total_emitted() - emitted_before_, report.processed + folded);
     if (came || termination.done()) continue;
     if (std::chrono::steady_clock::now() >= deadline) return give_up(too_late(anybody));
+    const PortTrace::Span span(trace_, "idle", 0);
     carrier_->wait(deadline);
   }
   ++current_;
@@ -120,7 +121,7 @@ std::uint64_t CpuPort::process_ready(const Process& process) {
       items += queue.front()->count;
     }
   }
-  process_chunks(batch.chunks, process);
+  if (!batch.chunks.empty()) process_chunks(batch.chunks, process);
   return items;
 }
 

@@ -15,7 +15,8 @@ Outbox::Outbox(std::span<const detail::ItemType> types, Rank ranks, std::size_t 
       ranks_(ranks),
       next_sequence_(std::uint64_t{worker} << kWorkerShift),
       cursors_(types.size() * kPriorities * static_cast<std::size_t>(ranks)),
-      emitted_to_(static_cast<std::size_t>(ranks)) {}
+      emitted_to_(static_cast<std::size_t>(ranks)),
+      sent_back_to_(static_cast<std::size_t>(ranks)) {}
 
 void Outbox::open(std::size_t slot, Chunk* chunk) noexcept {
   const auto ranks = static_cast<std::size_t>(ranks_);
@@ -60,6 +61,21 @@ std::uint64_t Outbox::items_open() const noexcept {
     if (cursor.chunk != nullptr) items += items_in(cursor);
   }
   return items;
+}
+
+std::uint64_t Outbox::emitted_to_by_now(Rank rank) const noexcept {
+  std::uint64_t items = emitted_to_[static_cast<std::size_t>(rank)];
+  for (auto slot = static_cast<std::size_t>(rank); slot < cursors_.size();
+       slot += static_cast<std::size_t>(ranks_)) {
+    if (cursors_[slot].chunk != nullptr) items += items_in(cursors_[slot]);
+  }
+  return items;
+}
+
+void Outbox::count_sent_back(std::span<std::uint64_t> sent_back_to) const noexcept {
+  for (std::size_t rank = 0; rank < sent_back_to.size(); ++rank) {
+    sent_back_to[rank] += sent_back_to_[rank];
+  }
 }
 
 void Outbox::count(std::span<std::uint64_t> emitted_to) const noexcept {

@@ -34,6 +34,12 @@ class Outbox {
   // Items in chunks that were sealed.
   [[nodiscard]] std::uint64_t emissions() const noexcept { return emissions_; }
   [[nodiscard]] std::uint64_t items_open() const noexcept;
+  // How many items for a rank there are by now, open chunks included: to compare with later.
+  [[nodiscard]] std::uint64_t emitted_to_by_now(Rank rank) const noexcept;
+  void note_sent_back(Rank rank, std::uint64_t items) noexcept {
+    sent_back_to_[static_cast<std::size_t>(rank)] += items;
+  }
+  void count_sent_back(std::span<std::uint64_t> sent_back_to) const noexcept;
   // Adds, by rank, what was emitted, items in open chunks included.
   void count(std::span<std::uint64_t> emitted_to) const noexcept;
 
@@ -46,6 +52,7 @@ class Outbox {
   std::vector<Cursor> cursors_;
   std::uint64_t emissions_ = 0;
   std::vector<std::uint64_t> emitted_to_;
+  std::vector<std::uint64_t> sent_back_to_;
 };
 
 }  // namespace godwit::forward

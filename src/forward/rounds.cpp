@@ -11,16 +11,21 @@
 namespace godwit::forward {
 
 Result<Round> CpuPort::advance() {
+  PortTrace::Span span(trace_, "advance", 0);
   GODWIT_CHECK(check_usable());
   release_incoming();
   end_round();
-  GODWIT_CHECK(wait_until([this] { return filling().whole(); },
-                          [this](Rank rank) { return !filling().has_ended(rank); }));
+  {
+    const PortTrace::Span wait(trace_, "wait", 0);
+    GODWIT_CHECK(wait_until([this] { return filling().whole(); },
+                            [this](Rank rank) { return !filling().has_ended(rank); }));
+  }
   const std::uint64_t alive = filling().alive();
   const std::uint64_t held_back = filling().held_back();
   take_incoming();
   std::uint64_t incoming = 0;
   for (const Chunk* const chunk : incoming_) incoming += chunk->count;
+  span.count(incoming);
   return Round{.number = current_, .alive = alive, .incoming = incoming, .held_back = held_back};
 }
 
@@ -91,20 +96,33 @@ void CpuPort::process_incoming(const Process& process) {
 
 void CpuPort::process_chunks(std::span<Chunk* const> chunks, const Process& process) {
   if (workers_.size() == 1) {
-    for (const Chunk* const chunk : chunks) process(*chunk, 0);
+    PortTrace::Span span(trace_, "process", 0);
+    for (const Chunk* const chunk : chunks) {
+      process_chunk(*chunk, 0, process);
+      span.count(chunk->count);
+    }
     return;
   }
   // In shares of neighbouring chunks if the order counts, else whoever is free takes the next.
   std::atomic<std::size_t> next = 0;
   workers_.run([&](std::size_t worker) {
-    if (options_.deterministic) {
-      const std::size_t begin = chunks.size() * worker / workers_.size();
-      const std::size_t end = chunks.size() * (worker + 1) / workers_.size();
-      for (std::size_t i = begin; i < end; ++i) process(*chunks[i], worker);
-      return;
+    PortTrace::Span span(trace_, "process", worker);
+    const bool shares = options_.deterministic;
+    std::size_t i = shares ? chunks.size() * worker / workers_.size() : next++;
+    const std::size_t end = shares ? chunks.size() * (worker + 1) / workers_.size() : chunks.size();
+    for (; i < end; i = shares ? i + 1 : next++) {
+      process_chunk(*chunks[i], worker, process);
+      span.count(chunks[i]->count);
     }
-    for (std::size_t i = next++; i < chunks.size(); i = next++) process(*chunks[i], worker);
   });
+}
+
+void CpuPort::process_chunk(const Chunk& chunk, std::size_t worker, const Process& process) {
+  Outbox& outbox = outboxes_[worker];
+  const std::uint64_t before = outbox.emitted_to_by_now(chunk.source);
+  process(chunk, worker);
+  if (chunk.source == rank_) return;
+  outbox.note_sent_back(chunk.source, outbox.emitted_to_by_now(chunk.source) - before);
 }
 
 }  // namespace godwit::forward

@@ -1,4 +1,5 @@
-// checkpoint() and restore(): what ranks agree on when items go to disk and come back.
+// What ranks agree on when they write files together: checkpoint(), restore(), save_trace().
+#include <fstream>
 #include <utility>
 
 #include "base/fail.hpp"
@@ -43,26 +44,54 @@ Status CpuPort::save_part(const std::string& path) {
 
 // Tells the others how this rank's part of something went, and hears of theirs: the first failure
 // by rank is everybody's.
-Status CpuPort::agree(const Status& mine) {
+Result<std::vector<std::string>> CpuPort::gather(const Status& mine, std::string text) {
+  const ErrorCode why = mine ? ErrorCode::none : mine.error().code;
+  if (!mine) text = mine.error().message;
   for (Rank rank = 0; rank < ranks_; ++rank) {
     if (rank == rank_) continue;
-    tell(rank,
-         {.kind = ControlKind::agreed,
-          .why = mine ? ErrorCode::none : mine.error().code,
-          .chunks = agreed_},
-         mine ? std::string_view() : mine.error().message);
+    const bool needs_text = rank == 0 || !mine;
+    tell(rank, {.kind = ControlKind::agreed, .why = why, .chunks = agreed_},
+         needs_text ? std::string_view(text) : std::string_view());
   }
   Agreement& agreement = agreements_[agreed_ & 1U];
-  agreement.hear(rank_, mine);
+  agreement.hear(rank_, why, text);
   const auto unheard = [&](Rank rank) { return !agreement.heard[static_cast<std::size_t>(rank)]; };
   GODWIT_CHECK(wait_until([&] { return agreement.count == ranks_; }, unheard));
   ++agreed_;
   Agreement ended = std::exchange(agreement, Agreement(ranks_));
+  std::vector<std::string> texts;
   for (Rank rank = 0; rank < ranks_; ++rank) {
-    const Status& theirs = ended.ends[static_cast<std::size_t>(rank)];
-    if (!theirs) return fail(theirs.error().code, "rank {}: {}", rank, theirs.error().message);
+    Error& theirs = ended.ends[static_cast<std::size_t>(rank)];
+    if (theirs.code != ErrorCode::none) {
+      return fail(theirs.code, "rank {}: {}", rank, theirs.message);
+    }
+    texts.push_back(std::move(theirs.message));
   }
+  return texts;
+}
+
+Status CpuPort::agree(const Status& mine) {
+  GODWIT_CHECK(gather(mine, {}));
   return {};
+}
+
+Status CpuPort::save_trace(const std::string& path) {
+  if (over_) return tl::unexpected(*over_);
+  GODWIT_TRY(const std::vector<std::string> parts, gather({}, trace_.events_of(rank_)));
+  Status written;
+  if (rank_ == 0) {
+    std::ofstream file(path, std::ios::binary | std::ios::trunc);
+    file << "{\"traceEvents\":[";
+    const char* separator = "";
+    for (const std::string& part : parts) {
+      if (part.empty()) continue;
+      file << std::exchange(separator, ",\n") << part;
+    }
+    file << "]}\n";
+    file.close();
+    if (!file) written = fail(ErrorCode::io, "the trace cannot be written to {}", path);
+  }
+  return agree(written);
 }
 
 Result<std::uint64_t> CpuPort::restore(const std::string& path, const Replay& replay) {

@@ -15,12 +15,10 @@ double microseconds(std::int64_t ns) {
 
 }  // namespace
 
-std::string chrome_trace_json(const TracedProcess& process, std::span<const Event> events) {
+std::string chrome_trace_events(const TracedProcess& process, std::span<const Event> events) {
   std::string out;
   auto to = std::back_inserter(out);
-  fmt::format_to(to,
-                 R"({{"traceEvents":[{{"ph":"M","name":"process_name","pid":{},"args":{{"name":)",
-                 process.pid);
+  fmt::format_to(to, R"({{"ph":"M","name":"process_name","pid":{},"args":{{"name":)", process.pid);
   append_json_string(out, process.name);
   out += "}}";
   for (const Event& event : events) {
@@ -35,8 +33,11 @@ std::string chrome_trace_json(const TracedProcess& process, std::span<const Even
     }
     fmt::format_to(to, R"("args":{{"value":{}}}}})", event.argument);
   }
-  out += "]}\n";
   return out;
+}
+
+std::string chrome_trace_json(const TracedProcess& process, std::span<const Event> events) {
+  return fmt::format("{{\"traceEvents\":[{}]}}\n", chrome_trace_events(process, events));
 }
 
 }  // namespace godwit::trace

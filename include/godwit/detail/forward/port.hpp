@@ -59,6 +59,7 @@ class GODWIT_API Port {
   [[nodiscard]] virtual Result<std::uint64_t> restore(const std::string& folder,
                                                       const Replay& replay) = 0;
 
+  [[nodiscard]] virtual Status save_trace(const std::string& path) = 0;
   [[nodiscard]] virtual ExchangeStatus status() const = 0;
 };
 
