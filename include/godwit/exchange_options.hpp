@@ -28,6 +28,10 @@ struct ExchangeOptions {
   // single worker would have emitted them: the same in every run, however ranks are laid out. run()
   // goes by rounds then.
   bool deterministic = false;
+  // Ranks that give the same number here, not 0, hold the same data: in a run without rounds, one
+  // that has nothing to do takes over items that wait at another. Its kernel processes them then,
+  // and out.rank() is the rank that does.
+  std::uint32_t shares_work = 0;
   // Keep the last so many events of this rank (kernels, rounds, waits) for Exchange::save_trace();
   // 64 bytes each. 0: none.
   std::size_t trace_events = 0;
@@ -72,9 +76,10 @@ struct ExchangeStatus {
   std::uint64_t stayed = 0;   // of them: for this rank itself
   std::uint64_t arrived = 0;  // items handed to the kernel or folded
   std::uint64_t chunks_sent = 0;
-  std::uint64_t spilled = 0;                   // items that waited in the file
-  std::uint64_t queue_bytes = 0;               // in use now
-  std::uint64_t queue_high_bytes = 0;          // at most so far
+  std::uint64_t taken_over = 0;        // items that waited at another rank (shares_work)
+  std::uint64_t spilled = 0;           // items that waited in the file
+  std::uint64_t queue_bytes = 0;       // in use now
+  std::uint64_t queue_high_bytes = 0;  // at most so far
   std::vector<std::uint64_t> emitted_to = {};  // by rank
   // By rank: items that a kernel emitted to the rank from which the chunk it was processing had
   // come. Where most of what arrives goes straight back, items play ping-pong over a border: a

@@ -19,13 +19,16 @@ enum class ControlKind : std::uint32_t {
   round_end = 2,     // all that belongs to the round has been sent
   termination = 3,
   over = 4,    // the sender has left the exchange; text: why
-  agreed = 5,  // how the sender's part of a checkpoint went; text: why not
+  agreed = 5,  // how the sender's part of something went that all do; text: why not, or what else
+  work_wanted = 6,  // the sender has nothing to do
+  work_given = 7,   // what its receiver got for asking; the chunks come by themselves
 };
 
 struct Control {
   ControlKind kind = ControlKind::introduction;
   ErrorCode why = ErrorCode::none;  // over, agreed
-  std::uint64_t chunks = 0;   // round_end: those of the round for the receiver; agreed: its number
+  std::uint64_t chunks = 0;   // round_end: those of the round for the receiver; agreed: its number;
+                              // introduction: with whom it shares work; work_given: how many
   std::uint64_t emitted = 0;  // round_end: items for all ranks that are not reduced
   std::uint64_t held_back = 0;  // round_end: items that are still to be sent
   TerminationMessage termination = {};

@@ -87,7 +87,8 @@ std::string CpuPort::introduction() const {
 Status CpuPort::meet() {
   const std::string mine = introduction();
   for (Rank rank = 0; rank < ranks_; ++rank) {
-    if (rank != rank_) tell(rank, {.kind = ControlKind::introduction}, mine);
+    if (rank == rank_) continue;
+    tell(rank, {.kind = ControlKind::introduction, .chunks = options_.shares_work}, mine);
   }
   const auto unheard = [this](Rank rank) {
     return rank != rank_ && introductions_[static_cast<std::size_t>(rank)].empty();
@@ -145,6 +146,9 @@ void CpuPort::accept_control(Chunk* chunk) {
     case ControlKind::introduction:
       introductions_[static_cast<std::size_t>(chunk->source)] = text_of(*chunk);
       ++introduced_;
+      if (options_.shares_work != 0 && control.chunks == options_.shares_work) {
+        sharers_.push_back(chunk->source);
+      }
       break;
     case ControlKind::round_end: arrivals_[chunk->round & 1U].end(chunk->source, control); break;
     case ControlKind::termination:
@@ -155,6 +159,12 @@ void CpuPort::accept_control(Chunk* chunk) {
       termination_->receive(control.termination);
       break;
     case ControlKind::over: hear_of_end(*chunk); break;
+    case ControlKind::work_wanted: give_work(chunk->source, chunk->round); break;
+    case ControlKind::work_given:
+      work_asked_ = false;
+      taken_over_ += control.emitted;
+      asked_sharers_ = control.chunks > 0 ? 0 : asked_sharers_ + 1;
+      break;
     case ControlKind::agreed:
       agreements_[control.chunks & 1U].hear(chunk->source, control.why, text_of(*chunk));
       break;
@@ -237,6 +247,7 @@ ExchangeStatus CpuPort::status() const {
   status.stayed = status.emitted_to[static_cast<std::size_t>(rank_)];
   status.arrived = arrived_;
   status.chunks_sent = all_chunks_sent_;
+  status.taken_over = taken_over_;
   status.spilled = spilled_;
   status.queue_bytes = pool_->used_bytes();
   status.queue_high_bytes = pool_->high_bytes();

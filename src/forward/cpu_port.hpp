@@ -4,6 +4,7 @@
 //   emission.cpp       the slow path of emit: chunks are sealed, sent, spilled
 //   rounds.cpp         advance(): one round
 //   free_run.cpp       run() without rounds
+//   sharing.cpp        work that ranks take over from each other
 //   saving.cpp         checkpoint() and restore()
 #pragma once
 
@@ -96,6 +97,11 @@ class CpuPort final : public detail::Port, private Termination::Way {
   std::uint64_t process_ready(const Process& process);
   void flush_all() noexcept;
 
+  // sharing.cpp
+  void ask_for_work();
+  void give_work(Rank to, std::uint64_t round);
+  [[nodiscard]] Deadline look_again() const noexcept;
+
   // saving.cpp
   [[nodiscard]] Status save_part(const std::string& path);
   // What all say of something that all do, by rank: how it went, and a text for rank 0.
@@ -161,6 +167,10 @@ class CpuPort final : public detail::Port, private Termination::Way {
   Termination* termination_ = nullptr;                 // of the run that is under way
   std::vector<Chunk*> early_;                          // control of the next run
   std::array<std::deque<Chunk*>, kPriorities> ready_;  // to process, in that run
+  std::vector<Rank> sharers_;                          // other ranks that hold the same data
+  std::size_t asked_sharers_ = 0;                      // one after another; none had work to give
+  bool work_asked_ = false;                            // and not yet answered
+  std::uint64_t taken_over_ = 0;                       // items
 };
 
 }  // namespace godwit::forward

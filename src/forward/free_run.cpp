@@ -9,8 +9,10 @@
 namespace godwit::forward {
 namespace {
 
-// Chunks that are processed before what has been emitted meanwhile leaves, full or not.
-constexpr std::size_t kBatch = 32;
+// Chunks that a worker processes before the rank looks at what has come.
+constexpr std::size_t kBatch = 4;
+// And so many times, before what has been emitted meanwhile leaves, full or not.
+constexpr int kBatchesBeforeFlush = 8;
 
 }  // namespace
 
@@ -48,8 +50,10 @@ Result<RunReport> CpuPort::run_free(const Process& process) {
   } const forget{termination_};
   for (Chunk* const chunk : std::exchange(early_, {})) accept_control(chunk);
 
+  asked_sharers_ = 0;
   RunReport report;
   std::uint64_t folded = 0;
+  int batches = 0;  // since the last flush
   const auto anybody = [this](Rank rank) { return rank != rank_; };
   auto deadline = std::chrono::steady_clock::now() + options_.patience;
   while (!termination.done()) {
@@ -59,16 +63,22 @@ Result<RunReport> CpuPort::run_free(const Process& process) {
     const std::uint64_t processed = process_ready(process);
     report.processed += processed;
     GODWIT_CHECK(check_usable());
-    flush_all();
+    if (processed == 0 || ++batches == kBatchesBeforeFlush) {
+      flush_all();
+      batches = 0;
+    }
     if (processed > 0 || !stayed_.empty()) {
+      asked_sharers_ = 0;
       deadline = std::chrono::steady_clock::now() + options_.patience;
       continue;
     }
     termination.idle(total_emitted() - emitted_before_, report.processed + folded);
+    ask_for_work();
     if (came || termination.done()) continue;
     if (std::chrono::steady_clock::now() >= deadline) return give_up(too_late(anybody));
     const PortTrace::Span span(trace_, "idle", 0);
-    carrier_->wait(deadline);
+    carrier_->wait(std::min(deadline, look_again()));
+    asked_sharers_ = asked_sharers_ >= sharers_.size() ? 0 : asked_sharers_;
   }
   ++current_;
   const std::lock_guard lock(lock_);
@@ -116,7 +126,7 @@ std::uint64_t CpuPort::process_ready(const Process& process) {
   std::uint64_t items = 0;
   for (std::size_t priority = kPriorities; priority-- > 0;) {
     std::deque<Chunk*>& queue = ready_[priority];
-    for (; !queue.empty() && batch.chunks.size() < kBatch; queue.pop_front()) {
+    for (; !queue.empty() && batch.chunks.size() < kBatch * workers_.size(); queue.pop_front()) {
       batch.chunks.push_back(queue.front());
       items += queue.front()->count;
     }
