@@ -92,7 +92,7 @@ endfunction()
 
 # `./dev test` also runs the tests of these layers under the sanitizers: the target core_tests builds
 # them, and their cases carry the label "core". A test belongs to the layer its NAME starts with.
-set(GODWIT_CORE_LAYERS base trace trust wire fabric code fleet call region ref)
+set(GODWIT_CORE_LAYERS base trace trust wire fabric code fleet call region ref forward)
 # What never starts a thread is nothing for ThreadSanitizer: one_thread_tests and the label "one_thread"
 # are for `./dev test --long`.
 if(GODWIT_BUILD_TESTS AND NOT TARGET core_tests)

@@ -76,10 +76,10 @@ struct ExchangeStatus {
   std::uint64_t stayed = 0;   // of them: for this rank itself
   std::uint64_t arrived = 0;  // items handed to the kernel or folded
   std::uint64_t chunks_sent = 0;
-  std::uint64_t taken_over = 0;        // items that waited at another rank (shares_work)
-  std::uint64_t spilled = 0;           // items that waited in the file
-  std::uint64_t queue_bytes = 0;       // in use now
-  std::uint64_t queue_high_bytes = 0;  // at most so far
+  std::uint64_t taken_over = 0;                // items that waited at another rank (shares_work)
+  std::uint64_t spilled = 0;                   // items that waited in the file
+  std::uint64_t queue_bytes = 0;               // in use now
+  std::uint64_t queue_high_bytes = 0;          // at most so far
   std::vector<std::uint64_t> emitted_to = {};  // by rank
   // By rank: items that a kernel emitted to the rank from which the chunk it was processing had
   // come. Where most of what arrives goes straight back, items play ping-pong over a border: a

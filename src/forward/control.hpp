@@ -29,7 +29,7 @@ struct Control {
   ErrorCode why = ErrorCode::none;  // over, agreed
   std::uint64_t chunks = 0;   // round_end: those of the round for the receiver; agreed: its number;
                               // introduction: with whom it shares work; work_given: how many
-  std::uint64_t emitted = 0;  // round_end: items for all ranks that are not reduced
+  std::uint64_t emitted = 0;  // round_end, work_given: items that are not reduced
   std::uint64_t held_back = 0;  // round_end: items that are still to be sent
   TerminationMessage termination = {};
 };
