@@ -100,9 +100,9 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Combine(testing::Values(Spread::uniform, Spread::all_to_one, Spread::zipf,
                                      Spread::ring, Spread::self_only, Spread::one_rank_starts),
                      testing::Values(1, 2, 3, 7), testing::Values(Pace::rounds, Pace::free)),
-    [](const testing::TestParamInfo<Case>& info) {
-      return to_string(std::get<0>(info.param)) + std::to_string(std::get<1>(info.param)) +
-             (std::get<2>(info.param) == Pace::free ? "Free" : "Rounds");
+    [](const testing::TestParamInfo<Case>& one) {
+      return to_string(std::get<0>(one.param)) + std::to_string(std::get<1>(one.param)) +
+             (std::get<2>(one.param) == Pace::free ? "Free" : "Rounds");
     });
 
 TEST(WalkSizes, AreAllTheSameToAnExchange) {
