@@ -56,8 +56,10 @@ TEST_F(CliRanks, NamesTheSignalThatEndedARank) {
 }
 
 TEST_F(CliRanks, KillsARankThatDoesNotEndWhenToldTo) {
+  const std::string deaf = sandbox_.file("deaf");
   const Ran ran =
-      shell(2, "if [ $GODWIT_RANK = 1 ]; then trap '' TERM; while :; do sleep 1; done; fi; exit 3");
+      shell(2, "if [ $GODWIT_RANK = 1 ]; then trap '' TERM; : > " + deaf +
+                   "; exec sleep 100; fi; until [ -e " + deaf + " ]; do :; done; exit 3");
   EXPECT_EQ(ran.exit_code, 3) << ran.errors;
 }
 

@@ -27,7 +27,7 @@ namespace {
 using std::chrono::steady_clock;
 
 // Between being told to end and being killed.
-constexpr std::chrono::seconds kGrace{5};
+constexpr std::chrono::seconds kGrace{3};
 constexpr int kSignalBase = 128;  // as shells count
 
 // Where ranks meet; gone with its owner.

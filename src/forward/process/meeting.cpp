@@ -26,6 +26,10 @@ fabric::Hello hello_of(const MemberCard& card) {
   return {card.node, Epoch{1}, to_line(card)};
 }
 
+std::string error_frame(const Error& why) {
+  return fmt::format("{}{}\t{}", kErrorFrame, static_cast<unsigned>(why.code), why.message);
+}
+
 class Host final : public Meeting {
  public:
   Host(Options options, Done done) : options_(std::move(options)), done_(std::move(done)) {}
@@ -37,11 +41,7 @@ class Host final : public Meeting {
     options.max_pending = static_cast<std::size_t>(Group::kMaxRanks);
     GODWIT_TRY(acceptor_, fabric::LinkAcceptor::listen(
                               reactor, options_.place, std::move(options),
-                              [this](Established& guest) -> Result<SetupPayload> {
-                                GODWIT_TRY(const MemberCard card, parse_card(guest.peer.blob));
-                                GODWIT_CHECK(check(card));
-                                return SetupPayload{};
-                              },
+                              [](Established&) -> Result<SetupPayload> { return SetupPayload{}; },
                               [this](Established guest) { welcome(std::move(guest)); }));
     reactor.post([this, alive = std::weak_ptr(alive_)] {
       if (!alive.expired()) finish_if_complete();
@@ -58,8 +58,7 @@ class Host final : public Meeting {
   }
 
   void call_off(const Error& why) override {
-    const std::string frame =
-        fmt::format("{}{}\t{}", kErrorFrame, static_cast<unsigned>(why.code), why.message);
+    const std::string frame = error_frame(why);
     for (auto& [rank, guest] : guests_) guest->socket->send(bytes_of(frame));
   }
 
@@ -88,9 +87,15 @@ class Host final : public Meeting {
     return {};
   }
 
+  // A guest that cannot stay is told why: here, since a handshake would not pass every error on.
   void welcome(Established guest) {
     const auto card = parse_card(guest.peer.blob);
-    if (!card || !check(*card) || !done_) return;  // two of one rank at the same moment
+    const Status fits = card ? check(*card) : Status(tl::unexpected(card.error()));
+    if (!fits) {
+      guest.socket->send(bytes_of(error_frame(fits.error())));
+      guest.socket->close();
+      return;
+    }
     auto welcomed = std::make_unique<Guest>(*this, *card);
     welcomed->socket = std::move(guest.socket);
     welcomed->socket->set_events(welcomed.get());
