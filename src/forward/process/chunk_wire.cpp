@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/fail.hpp"
+#include "forward/chunk_check.hpp"
 #include "forward/control.hpp"
 
 namespace godwit::forward {
@@ -19,29 +20,13 @@ Status check_control(Bytes items) {
   std::memcpy(static_cast<void*>(&control), items.data(), sizeof control);
   const auto kind = static_cast<std::uint32_t>(control.kind);
   if (kind < static_cast<std::uint32_t>(ControlKind::introduction) ||
-      kind > static_cast<std::uint32_t>(ControlKind::over)) {
+      kind > static_cast<std::uint32_t>(ControlKind::work_given)) {
     return broken("control of an unknown kind");
   }
   if (control.termination.kind > TerminationMessage::Kind::done) {
     return broken("a termination message of an unknown kind");
   }
   return {};
-}
-
-// Records one after another, each as long as its elements make it, until the end.
-Status check_records(const detail::ItemType& type, std::uint32_t count, Bytes items) {
-  for (std::uint32_t i = 0; i < count; ++i) {
-    detail::TailMark mark;
-    if (items.size() < sizeof mark) return broken("fewer records than it counts");
-    std::memcpy(&mark, items.data(), sizeof mark);
-    const std::uint64_t end =
-        type.tail_at + std::uint64_t{mark.elements} * type.tail_size + type.align - 1;
-    if (mark.bytes != end - end % type.align || mark.bytes > items.size()) {
-      return broken("a record of a wrong length");
-    }
-    items = items.subspan(mark.bytes);
-  }
-  return items.empty() ? Status{} : broken("more records than it counts");
 }
 
 }  // namespace
@@ -83,10 +68,12 @@ Status check_items(const ChunkWire& wire, Bytes items, std::span<const detail::I
   if (wire.kind == kControlKind) return check_control(items);
   if (wire.kind >= types.size()) return broken("items of a kind that this exchange has not");
   if (wire.count == 0) return broken("no items");
-  const detail::ItemType& type = types[wire.kind];
-  if (type.form == detail::ItemForm::tailed) return check_records(type, wire.count, items);
-  if (std::uint64_t{wire.count} * type.size != items.size()) {
-    return broken("another number of items than it counts");
+  detail::Chunk chunk;
+  chunk.data = const_cast<std::byte*>(items.data());  // only read
+  chunk.used = wire.used;
+  chunk.count = wire.count;
+  if (items.size() != wire.used || !holds_its_items(chunk, types[wire.kind])) {
+    return broken("other items than it counts");
   }
   return {};
 }

@@ -91,6 +91,7 @@ TEST(ChunkWireTest, WalksItsRecords) {
   wire.kind = 1;
   wire.count = 3;
   std::vector<std::byte> bytes = records({0, 5, 2});
+  wire.used = static_cast<std::uint32_t>(bytes.size());
   EXPECT_TRUE(check_items(wire, bytes, kTypes));
   wire.count = 2;
   EXPECT_FALSE(check_items(wire, bytes, kTypes));
@@ -111,7 +112,7 @@ TEST(ChunkWireTest, KnowsControlWhenItSeesIt) {
   Control control{.kind = ControlKind::over};
   EXPECT_TRUE(check_items(wire, bytes_of_value(control), kTypes));
   EXPECT_FALSE(check_items(wire, bytes_of_value(control).first(sizeof control - 1), kTypes));
-  control.kind = static_cast<ControlKind>(5);
+  control.kind = static_cast<ControlKind>(8);
   EXPECT_FALSE(check_items(wire, bytes_of_value(control), kTypes));
   control.kind = ControlKind::termination;
   control.termination.kind = static_cast<TerminationMessage::Kind>(9);

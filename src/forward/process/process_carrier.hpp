@@ -49,6 +49,8 @@ class ProcessCarrier final : public Carrier, private detail::ChunkHome {
   [[nodiscard]] Chunk* take_returned() noexcept { return returned_.take(); }
   [[nodiscard]] Chunk* take_arrived() noexcept { return arrived_.take(); }
   void recycle(Parcel* parcel);
+  // Whether a chunk came from another process, and belongs to this carrier.
+  [[nodiscard]] bool owns(const Chunk& chunk) const noexcept { return chunk.home == this; }
   // A chunk message. Errors: protocol_violation, out_of_memory.
   [[nodiscard]] Status accept(Rank from, fabric::Message& message);
   // The memory of a rank, which this one can read from here on.

@@ -50,6 +50,10 @@ class ProcessMember final : public detail::GroupCore,
     Buffer body;
     fabric::Fd descriptor;
   };
+  // Of chunks that are nobody's: they end when they are done with.
+  struct LooseHome final : detail::ChunkHome {
+    void give_back(Chunk* chunk) noexcept override;
+  };
   struct Peer {
     Departures departures;
     std::vector<std::uint32_t> credits;       // tickets to send back
@@ -68,6 +72,7 @@ class ProcessMember final : public detail::GroupCore,
   void drain();
   void drain(ProcessCarrier& carrier);
   void dispatch(ProcessCarrier& carrier, Chunk* chunk);
+  [[nodiscard]] Chunk* detach(Chunk* chunk);
   void take_back(ProcessCarrier& carrier, Chunk* chunk);
   void send_credits(Rank to);
   void send_note(Rank to, RankMessage message, std::uint64_t id);
@@ -87,6 +92,7 @@ class ProcessMember final : public detail::GroupCore,
   std::atomic<bool> drain_posted_ = false;
 
   // The reactor's owner's.
+  LooseHome loose_;
   std::vector<Peer> peers_;
   std::uint64_t opened_ = 0;
   std::map<std::uint64_t, ProcessCarrier*> carriers_;

@@ -48,6 +48,21 @@ void ProcessMember::take_back(ProcessCarrier& carrier, Chunk* chunk) {
   carrier.recycle(parcel);
 }
 
+void ProcessMember::LooseHome::give_back(Chunk* chunk) noexcept {
+  delete static_cast<Parcel*>(chunk);
+}
+
+// A chunk that goes on to a third process, which may have it for longer than its carrier lives.
+Chunk* ProcessMember::detach(Chunk* chunk) {
+  auto copy = std::make_unique<Parcel>();
+  static_cast<Chunk&>(*copy) = *chunk;
+  copy->home = &loose_;
+  copy->body = Buffer::copy_of({chunk->items(), chunk->used});
+  copy->data = copy->body.data();
+  detail::give_back(chunk);
+  return copy.release();
+}
+
 // By reference where the other can read this process's memory, else with its items. Control counts
 // for no room and is forgotten as soon as it is sent.
 void ProcessMember::dispatch(ProcessCarrier& carrier, Chunk* chunk) {
@@ -57,6 +72,7 @@ void ProcessMember::dispatch(ProcessCarrier& carrier, Chunk* chunk) {
     detail::give_back(chunk);
     return;
   }
+  if (carrier.owns(*chunk)) chunk = detach(chunk);
   ChunkWire wire = describe(*chunk, carrier.exchange());
   const bool is_control = chunk->kind == kControlKind;
   if (!is_control && carrier.is_seen_by(to)) {
