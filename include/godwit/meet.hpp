@@ -25,6 +25,8 @@ struct MeetOptions {
   // A file with the key that all processes prove they have (`godwit key new FILE`); needed where
   // the meeting place can be reached from other hosts.
   std::string key_file{};
+  // The key itself, 64 hexadecimal digits, where the processes have agreed on one.
+  std::string key{};
   // How long to wait for the others.
   std::chrono::milliseconds patience{60'000};
   Way way = Way::automatic;

@@ -46,7 +46,10 @@ Result<std::unique_ptr<Mesh>> Mesh::create(const MeetOptions& options, MeshEvent
 
 Status Mesh::open(const MeetOptions& options) {
   GODWIT_TRY(place_, parse_place(options.address));
-  if (!options.key_file.empty()) {
+  if (!options.key.empty()) {
+    GODWIT_TRY(const trust::FleetKey key, trust::FleetKey::from_hex(options.key));
+    key_ = key;
+  } else if (!options.key_file.empty()) {
     GODWIT_TRY(const trust::FleetKey key, trust::FleetKey::load(options.key_file));
     key_ = key;
   }
