@@ -43,7 +43,7 @@ TEST_F(Cli, HelpOfEveryCommandHasAUsageLineAndAnExample) {
   const Ran all = sandbox_.run({"help"});
   EXPECT_EQ(all.exit_code, 0);
   for (const char* command : {"up", "down", "ls", "status", "cc", "run", "inspect", "node",
-                              "config", "key", "info", "bench", "help"}) {
+                              "config", "key", "info", "bench", "help", "ranks"}) {
     EXPECT_THAT(all.output, HasSubstr("\n  " + std::string(command) + " "));
     const Ran ran = sandbox_.run({"help", command});
     EXPECT_EQ(ran.exit_code, 0) << command;

@@ -25,6 +25,7 @@ inline void add_json_flag(CLI::App& command, Invocation& invocation) {
 
 void add_node(CLI::App& root, Invocation& invocation);
 void add_relay(CLI::App& root, Invocation& invocation);
+void add_ranks(CLI::App& root, Invocation& invocation);
 void add_config(CLI::App& root, Invocation& invocation);
 void add_up(CLI::App& root, Invocation& invocation);
 void add_down(CLI::App& root, Invocation& invocation);

@@ -30,6 +30,7 @@ void add_commands(CLI::App& root, Invocation& invocation) {
   add_inspect(root, invocation);
   add_node(root, invocation);
   add_relay(root, invocation);
+  add_ranks(root, invocation);
   add_config(root, invocation);
   add_key(root, invocation);
   add_region(root, invocation);

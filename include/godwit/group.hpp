@@ -14,6 +14,7 @@
 #include "godwit/error.hpp"
 #include "godwit/export.hpp"
 #include "godwit/kernel.hpp"
+#include "godwit/meet.hpp"
 
 namespace godwit {
 
@@ -28,6 +29,14 @@ class GODWIT_API Group {
   // The members of a group of `ranks` threads of this process; each is for one thread.
   // invalid_argument: not 1 to kMaxRanks.
   [[nodiscard]] static Result<std::vector<Group>> threads(Rank ranks);
+  // This process's membership in a group of processes, once all have come. invalid_argument: no
+  // such rank, or another process is it, or others expect another number of ranks. deadline: ranks,
+  // which it names, have not come. bad_address, unauthorised, unreachable: the place is no good.
+  // What the group sends and receives is moved by a thread of its own while its ranks are busy.
+  [[nodiscard]] static Result<Group> meet(const MeetOptions& options);
+  // The same, as `godwit ranks` starts programs: GODWIT_RANK, GODWIT_RANKS, GODWIT_MEET (the
+  // address) and, if set, GODWIT_KEY_FILE. not_found: they are not set.
+  [[nodiscard]] static Result<Group> from_environment();
 
   [[nodiscard]] Rank rank() const noexcept;
   [[nodiscard]] Rank ranks() const noexcept;

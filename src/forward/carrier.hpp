@@ -4,9 +4,13 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <span>
 
+#include "forward/chunk_pool.hpp"
 #include "godwit/detail/forward/chunk.hpp"
 #include "godwit/error.hpp"
+#include "godwit/exchange_options.hpp"
+#include "godwit/items.hpp"
 #include "godwit/kernel.hpp"
 
 namespace godwit::forward {
@@ -28,6 +32,18 @@ class Carrier {
   virtual void wait(Deadline deadline) = 0;
   // A rank that died or cannot be reached, once there is one.
   [[nodiscard]] virtual std::optional<Error> lost() { return std::nullopt; }
+
+  // Where chunks are to be made so that they need not be copied on their way; null: anywhere.
+  [[nodiscard]] virtual std::shared_ptr<ChunkArena> arena() { return nullptr; }
+  // Any thread of this rank: brings home chunks that their destinations are done with, as far as
+  // that has not happened by itself.
+  virtual void recover() noexcept {}
+};
+
+// What a rank expects of an exchange.
+struct ExchangeSpec {
+  std::span<const detail::ItemType> types;
+  const ExchangeOptions& options;
 };
 
 }  // namespace godwit::forward
@@ -41,7 +57,8 @@ class GroupCore {
   [[nodiscard]] virtual Rank rank() const noexcept = 0;
   [[nodiscard]] virtual Rank ranks() const noexcept = 0;
   // The way between the members for the next exchange; members open the same ones in one order.
-  [[nodiscard]] virtual Result<std::unique_ptr<forward::Carrier>> open() = 0;
+  [[nodiscard]] virtual Result<std::unique_ptr<forward::Carrier>> open(
+      const forward::ExchangeSpec& spec) = 0;
 };
 
 }  // namespace godwit::detail

@@ -26,8 +26,11 @@ std::size_t up_to_line(std::size_t bytes) {
 
 }  // namespace
 
-ChunkPool::ChunkPool(std::size_t chunk_bytes, std::size_t limit_bytes)
-    : chunk_bytes_(up_to_line(chunk_bytes)), limit_bytes_(std::max(limit_bytes, chunk_bytes_)) {}
+ChunkPool::ChunkPool(std::size_t chunk_bytes, std::size_t limit_bytes,
+                     std::shared_ptr<ChunkArena> arena)
+    : chunk_bytes_(up_to_line(chunk_bytes)),
+      limit_bytes_(std::max(limit_bytes, chunk_bytes_)),
+      arena_(std::move(arena)) {}
 
 ChunkPool::~ChunkPool() {
   for (std::byte* const slab : slabs_) release(slab, kSlabBytes);
@@ -99,10 +102,13 @@ bool ChunkPool::grow() noexcept {
   const std::size_t left = limit_bytes_ / chunk_bytes_ - made_;
   const std::size_t count = std::clamp<std::size_t>(kSlabBytes / chunk_bytes_, 1, left);
   const std::size_t bytes = count * chunk_bytes_;
-  std::byte* const slab = allocate(bytes, kSlabBytes);
-  if (slab == nullptr) return false;
-  if (bytes == kSlabBytes) (void)::madvise(slab, bytes, MADV_HUGEPAGE);
-  slabs_.push_back(slab);
+  std::byte* slab = arena_ != nullptr ? arena_->allocate(bytes) : nullptr;
+  if (slab == nullptr) {
+    slab = allocate(bytes, kSlabBytes);
+    if (slab == nullptr) return false;
+    if (bytes == kSlabBytes) (void)::madvise(slab, bytes, MADV_HUGEPAGE);
+    slabs_.push_back(slab);
+  }
   made_ += count;
   for (std::size_t i = count; i-- > 0;) {
     std::byte* const memory = slab + i * chunk_bytes_;

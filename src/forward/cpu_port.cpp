@@ -38,7 +38,7 @@ CpuPort::CpuPort(Rank rank, Rank ranks, std::unique_ptr<Carrier> carrier,
       options_(options),
       types_(types.begin(), types.end()),
       carrier_(std::move(carrier)),
-      pool_(new ChunkPool(options.chunk_bytes, options.queue_bytes)),
+      pool_(new ChunkPool(options.chunk_bytes, options.queue_bytes, carrier_->arena())),
       workers_(options.workers),
       folds_(types.size()),
       trace_(options.trace_events),
@@ -261,7 +261,7 @@ namespace godwit::detail {
 Result<std::unique_ptr<Port>> Port::create(Group& group, std::span<const ItemType> types,
                                            const ExchangeOptions& options) {
   GODWIT_CHECK(forward::check(options));
-  GODWIT_TRY(std::unique_ptr<forward::Carrier> carrier, group.core().open());
+  GODWIT_TRY(std::unique_ptr<forward::Carrier> carrier, group.core().open({types, options}));
   auto port = std::make_unique<forward::CpuPort>(group.rank(), group.ranks(), std::move(carrier),
                                                  types, options);
   GODWIT_CHECK(port->meet());

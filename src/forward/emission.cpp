@@ -11,6 +11,10 @@ Emitted CpuPort::refill(std::size_t worker, std::size_t slot, std::size_t bytes)
 
 Emitted CpuPort::refill_locked(Outbox& outbox, std::size_t slot, std::size_t bytes) noexcept {
   Chunk* next = pool_->take(bytes);
+  if (next == nullptr) {
+    carrier_->recover();
+    next = pool_->take(bytes);
+  }
   Chunk* const full = outbox.seal(slot, current_ + 1);
   if (full == nullptr) outbox.close(slot);
   const bool spills = options_.spill_bytes > 0 && !spill_error_;

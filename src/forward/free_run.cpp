@@ -58,6 +58,7 @@ Result<RunReport> CpuPort::run_free(const Process& process) {
   auto deadline = std::chrono::steady_clock::now() + options_.patience;
   while (!termination.done()) {
     const bool came = accept_arrivals();
+    if (termination.done()) break;  // who knows that may have gone by now
     GODWIT_CHECK(check_peers(anybody));
     folded += fold_ready();
     const std::uint64_t processed = process_ready(process);

@@ -77,7 +77,7 @@ class ThreadMember final : public detail::GroupCore {
       : meeting_(std::move(meeting)), rank_(rank) {}
   Rank rank() const noexcept override { return rank_; }
   Rank ranks() const noexcept override { return meeting_->ranks(); }
-  Result<std::unique_ptr<Carrier>> open() override {
+  Result<std::unique_ptr<Carrier>> open(const ExchangeSpec& /*spec*/) override {
     return std::make_unique<ThreadCarrier>(meeting_->board(opened_++), rank_);
   }
 

@@ -1,0 +1,257 @@
+#include "rank_launcher.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+
+#include "base/fail.hpp"
+#include "labelled_output.hpp"
+
+namespace godwit::cli {
+namespace {
+
+using std::chrono::steady_clock;
+
+// Between being told to end and being killed.
+constexpr std::chrono::seconds kGrace{3};
+constexpr int kSignalBase = 128;  // as shells count
+
+// Where ranks meet; gone with its owner.
+class MeetingFolder {
+ public:
+  [[nodiscard]] static Result<MeetingFolder> create() {
+    std::error_code error;
+    const auto parent = std::filesystem::temp_directory_path(error);
+    std::string name = (error ? std::string("/tmp") : parent.string()) + "/godwit-ranks-XXXXXX";
+    if (::mkdtemp(name.data()) == nullptr) {
+      return fail(ErrorCode::io,
+                  "cannot make a folder {}: {}; set TMPDIR to one that can be written "
+                  "to",
+                  name, errno_text(errno));
+    }
+    return MeetingFolder(std::move(name));
+  }
+  MeetingFolder(MeetingFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  MeetingFolder& operator=(MeetingFolder&&) = delete;
+  ~MeetingFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+  [[nodiscard]] std::string address() const { return "shm://" + path_; }
+
+ private:
+  explicit MeetingFolder(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
+
+// Signals as something to poll for; back to what they were with its owner.
+class Signals {
+ public:
+  Signals() {
+    sigset_t wanted;
+    sigemptyset(&wanted);
+    for (const int number : {SIGCHLD, SIGINT, SIGTERM}) sigaddset(&wanted, number);
+    ::sigprocmask(SIG_BLOCK, &wanted, &before_);
+    fd_ = fabric::Fd(::signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK));
+  }
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+  ~Signals() { ::sigprocmask(SIG_SETMASK, &before_, nullptr); }
+
+  [[nodiscard]] int fd() const { return fd_.get(); }
+  [[nodiscard]] const sigset_t& before() const { return before_; }
+  [[nodiscard]] std::optional<signalfd_siginfo> take() const {
+    signalfd_siginfo info{};
+    if (::read(fd_.get(), &info, sizeof info) != sizeof info) return std::nullopt;
+    return info;
+  }
+
+ private:
+  sigset_t before_{};
+  fabric::Fd fd_;
+};
+
+std::string how_it_ended(int status) {
+  if (!WIFSIGNALED(status)) return fmt::format("ended with exit code {}", WEXITSTATUS(status));
+  const int number = WTERMSIG(status);
+  return fmt::format("was ended by signal {} ({})", number, ::strsignal(number));
+}
+
+class Launch {
+ public:
+  Launch(const LaunchOptions& options, std::string address)
+      : options_(options), address_(std::move(address)) {}
+  Launch(const Launch&) = delete;
+  Launch& operator=(const Launch&) = delete;
+  ~Launch() {
+    tell_all(SIGKILL);
+    reap_all();
+  }
+
+  [[nodiscard]] Ended run() {
+    for (Rank rank = 0; rank < options_.ranks; ++rank) {
+      GODWIT_CHECK(start(rank));
+    }
+    while (running_ > 0) {
+      look(wait_for_news());
+      if (kill_at_ && steady_clock::now() >= *kill_at_) {
+        tell_all(SIGKILL);
+        kill_at_.reset();
+      }
+    }
+    output_.finish();
+    if (!failure_) return {};
+    return tl::unexpected(*failure_);
+  }
+
+ private:
+  [[nodiscard]] Status start(Rank rank) {
+    fabric::Fd out;
+    fabric::Fd errors;
+    if (options_.label) {
+      const std::string label = fmt::format("[{}] ", rank);
+      GODWIT_TRY(out, output_.add(label, STDOUT_FILENO));
+      GODWIT_TRY(errors, output_.add(label, STDERR_FILENO));
+    }
+    int trouble[2];
+    if (::pipe2(trouble, O_CLOEXEC) != 0) {
+      return fail(ErrorCode::resource_exhausted, "no pipe can be made: {}", errno_text(errno));
+    }
+    const fabric::Fd trouble_in(trouble[0]);
+    fabric::Fd trouble_out(trouble[1]);
+    const pid_t parent = ::getpid();
+    const pid_t pid = ::fork();
+    if (pid == 0) become(rank, parent, out, errors, trouble_out);
+    if (pid < 0) {
+      return fail(ErrorCode::resource_exhausted, "no process for rank {} can be made: {}", rank,
+                  errno_text(errno));
+    }
+    pids_.push_back(pid);
+    ++running_;
+    trouble_out.reset();
+    int why = 0;
+    if (::read(trouble_in.get(), &why, sizeof why) != sizeof why) return {};
+    return fail(why == ENOENT || why == EACCES ? ErrorCode::not_found : ErrorCode::internal,
+                "cannot start {}: {}", options_.program.front(), errno_text(why));
+  }
+
+  // In the child.
+  [[noreturn]] void become(Rank rank, pid_t parent, const fabric::Fd& out, const fabric::Fd& errors,
+                           const fabric::Fd& trouble) const {
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (::getppid() != parent) ::_exit(1);  // it died before that
+    ::setenv("GODWIT_RANK", std::to_string(rank).c_str(), 1);
+    ::setenv("GODWIT_RANKS", std::to_string(options_.ranks).c_str(), 1);
+    ::setenv("GODWIT_MEET", address_.c_str(), 1);
+    if (rank != 0) {
+      const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+      ::dup2(nothing, STDIN_FILENO);
+    }
+    if (out) ::dup2(out.get(), STDOUT_FILENO);
+    if (errors) ::dup2(errors.get(), STDERR_FILENO);
+    std::signal(SIGPIPE, SIG_DFL);
+    ::sigprocmask(SIG_SETMASK, &signals_.before(), nullptr);
+    std::vector<char*> words;
+    std::vector<std::string> program = options_.program;
+    for (std::string& word : program) words.push_back(word.data());
+    words.push_back(nullptr);
+    ::execvp(words.front(), words.data());
+    const int why = errno;
+    (void)!::write(trouble.get(), &why, sizeof why);
+    ::_exit(127);
+  }
+
+  [[nodiscard]] std::vector<pollfd> wait_for_news() {
+    std::vector<pollfd> all{{signals_.fd(), POLLIN, 0}};
+    for (const int descriptor : output_.open()) all.push_back({descriptor, POLLIN, 0});
+    int limit_ms = -1;
+    if (kill_at_) {
+      const auto left =
+          std::chrono::ceil<std::chrono::milliseconds>(*kill_at_ - steady_clock::now());
+      limit_ms = static_cast<int>(std::max<std::int64_t>(left.count(), 0));
+    }
+    if (::poll(all.data(), all.size(), limit_ms) < 0) all.clear();
+    return all;
+  }
+
+  void look(const std::vector<pollfd>& news) {
+    for (std::size_t i = 1; i < news.size(); ++i) {
+      if (news[i].revents != 0) output_.read(news[i].fd);
+    }
+    while (const auto signal = signals_.take()) {
+      const auto number = static_cast<int>(signal->ssi_signo);
+      // What a terminal sends, it sends to all of its programs itself.
+      if (number != SIGCHLD && signal->ssi_code != SI_KERNEL) tell_all(number);
+      if (number != SIGCHLD && !kill_at_) kill_at_ = steady_clock::now() + kGrace;
+    }
+    reap();
+  }
+
+  // Of several that ended since the last look, the first failure is the one a signal made: the
+  // others may have failed because of it.
+  void reap() {
+    std::optional<std::pair<Rank, int>> first;
+    int status = 0;
+    for (pid_t pid = ::waitpid(-1, &status, WNOHANG); pid > 0;
+         pid = ::waitpid(-1, &status, WNOHANG)) {
+      const auto found = std::find(pids_.begin(), pids_.end(), pid);
+      if (found == pids_.end()) continue;
+      *found = -1;
+      --running_;
+      const bool worse = !first || (WIFSIGNALED(status) && !WIFSIGNALED(first->second));
+      if (status != 0 && worse) first.emplace(static_cast<Rank>(found - pids_.begin()), status);
+    }
+    if (!first || failure_) return;
+    const auto [rank, how] = *first;
+    failure_.emplace(
+        static_cast<Exit>(WIFSIGNALED(how) ? kSignalBase + WTERMSIG(how) : WEXITSTATUS(how)),
+        Error{ErrorCode::app_error,
+              fmt::format("rank {} {}{}", rank, how_it_ended(how),
+                          running_ > 0 ? "; those still running were told to end" : "")});
+    tell_all(SIGTERM);
+    if (!kill_at_) kill_at_ = steady_clock::now() + kGrace;
+  }
+
+  void tell_all(int signal) const {
+    for (const pid_t pid : pids_) {
+      if (pid > 0) ::kill(pid, signal);
+    }
+  }
+  void reap_all() {
+    for (const pid_t pid : pids_) {
+      if (pid > 0) ::waitpid(pid, nullptr, 0);
+    }
+  }
+
+  const LaunchOptions& options_;
+  const std::string address_;
+  Signals signals_;
+  LabelledOutput output_;
+  std::vector<pid_t> pids_;  // by rank; -1: it has ended
+  std::size_t running_ = 0;
+  std::optional<Failed> failure_;
+  std::optional<steady_clock::time_point> kill_at_;
+};
+
+}  // namespace
+
+Ended launch_ranks(const LaunchOptions& options) {
+  GODWIT_TRY(const MeetingFolder folder, MeetingFolder::create());
+  return Launch(options, folder.address()).run();
+}
+
+}  // namespace godwit::cli

@@ -1,0 +1,146 @@
+// A rank that is killed ends the exchange on all others, soon and by name.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "base/fail.hpp"
+#include "base/sanitizers.hpp"
+#include "forward/process/ranks_for_test.hpp"
+#include "godwit/exchange.hpp"
+
+namespace godwit::forward {
+namespace {
+
+constexpr Rank kRanks = 4;
+constexpr Rank kVictim = 2;
+
+struct Restless {
+  std::uint64_t state = 0;
+};
+
+// Ranks tell the test that they are at work.
+class StartSignal {
+ public:
+  StartSignal() { EXPECT_EQ(::pipe(ends_), 0); }
+  StartSignal(const StartSignal&) = delete;
+  StartSignal& operator=(const StartSignal&) = delete;
+  ~StartSignal() {
+    ::close(ends_[0]);
+    ::close(ends_[1]);
+  }
+  void give() const { (void)!::write(ends_[1], "s", 1); }
+  void await(Rank ranks) const {
+    char byte = 0;
+    for (Rank rank = 0; rank < ranks; ++rank) ASSERT_EQ(::read(ends_[0], &byte, 1), 1);
+  }
+
+ private:
+  int ends_[2] = {-1, -1};
+};
+
+// Never comes to an end.
+struct Roam {
+  const StartSignal* signal;
+  mutable std::uint64_t steps = 0;
+
+  template <class Out>
+  void operator()(const Restless& one, Out& out) const {
+    if (++steps == 20'000) signal->give();
+    const Restless next{one.state * 6364136223846793005U + 1442695040888963407U};
+    out.emit(next, static_cast<Rank>((next.state >> 33) % kRanks));
+  }
+};
+
+// What a rank should see when the victim is gone.
+Status expect_loss(const Error& error) {
+  const bool named = error.message.find(fmt::format("rank {}", kVictim)) != std::string::npos;
+  if (error.code == ErrorCode::node_lost && named) return {};
+  return tl::unexpected(error);
+}
+
+Status roam_by_rounds(Exchange<Restless>& exchange, const Roam& kernel) {
+  for (;;) {
+    const auto round = exchange.advance();
+    if (!round) return expect_loss(round.error());
+    exchange.process(kernel);
+  }
+}
+
+class LostRank : public testing::TestWithParam<Way> {
+ protected:
+  static void expect_end(const RankProcesses::Body& body, const StartSignal& signal) {
+    RankProcesses processes(kRanks, GetParam(), body);
+    signal.await(kRanks);
+    const auto killed_at = std::chrono::steady_clock::now();
+    processes.kill(kVictim);
+    for (Rank rank = 0; rank < kRanks; ++rank) {
+      if (rank == kVictim) continue;
+      EXPECT_EQ(processes.wait(rank), 0) << "rank " << rank;
+    }
+    const auto took = std::chrono::steady_clock::now() - killed_at;
+    EXPECT_LT(took, std::chrono::seconds(kSanitized ? 10 : 2));
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Ways, LostRank, testing::Values(Way::shm, Way::tcp),
+                         [](const auto& one) { return one.param == Way::shm ? "shm" : "tcp"; });
+
+TEST_P(LostRank, EndsAFreeRunOnAllOthers) {
+  const StartSignal signal;
+  expect_end(
+      [&](Group& group) -> Status {
+        GODWIT_TRY(auto exchange, Exchange<Restless>::create(group));
+        for (std::uint64_t i = 0; i < 1'000; ++i) exchange.emit(Restless{i}, group.rank());
+        const auto report = exchange.run(Roam{&signal});
+        return report ? fail(ErrorCode::internal, "the run came to an end")
+                      : expect_loss(report.error());
+      },
+      signal);
+}
+
+TEST_P(LostRank, EndsRoundsOnAllOthers) {
+  const StartSignal signal;
+  expect_end(
+      [&](Group& group) -> Status {
+        GODWIT_TRY(auto exchange, Exchange<Restless>::create(group));
+        for (std::uint64_t i = 0; i < 1'000; ++i) exchange.emit(Restless{i}, group.rank());
+        return roam_by_rounds(exchange, Roam{&signal});
+      },
+      signal);
+}
+
+TEST_P(LostRank, IsToldToThoseWhoMakeAnExchangeLater) {
+  const StartSignal signal;
+  expect_end(
+      [&](Group& group) -> Status {
+        {
+          GODWIT_TRY(auto exchange, Exchange<Restless>::create(group));
+          GODWIT_CHECK(exchange.advance());
+        }
+        signal.give();
+        if (group.rank() == kVictim) ::pause();
+        const auto exchange = Exchange<Restless>::create(group);
+        return exchange ? fail(ErrorCode::internal, "an exchange was made without all ranks")
+                        : expect_loss(exchange.error());
+      },
+      signal);
+}
+
+TEST_P(LostRank, MayHaveLeftInPeace) {
+  RankProcesses processes(3, GetParam(), [](Group& group) -> Status {
+    {
+      GODWIT_TRY(auto exchange, Exchange<Restless>::create(group));
+      GODWIT_CHECK(exchange.advance());
+    }
+    if (group.rank() == kVictim) return {};
+    const auto exchange = Exchange<Restless>::create(group);
+    return exchange ? fail(ErrorCode::internal, "an exchange was made without all ranks")
+                    : expect_loss(exchange.error());
+  });
+  processes.expect_success();
+}
+
+}  // namespace
+}  // namespace godwit::forward
