@@ -1,11 +1,11 @@
 #include "bfs/bfs.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <stdexcept>
 
 #include "bfs/kernel.hpp"
 #include "common/ranks.hpp"
+#include "common/stopwatch.hpp"
 
 namespace gallery::bfs {
 namespace {
@@ -85,12 +85,12 @@ std::vector<std::uint32_t> in_order(const std::vector<std::uint32_t>& parts, con
 
 Search search(godwit::Group& group, const Options& options) {
   const LocalGraph graph = make_graph(group, options);
-  const auto began = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   const std::vector<std::uint32_t> levels = find_levels(group, options, graph);
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+  const double took = watch.seconds();
 
   Search result{.levels = in_order(gather(group, levels), options, group.ranks()),
-                .seconds = took.count(),
+                .seconds = took,
                 .plot = plot_edges(group, options, graph, levels)};
   for (const std::uint64_t edges : result.plot.edges) result.edges += edges;
   result.edges /= 2;  // each was there from both its ends

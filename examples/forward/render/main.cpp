@@ -1,10 +1,10 @@
-#include <chrono>
 #include <cstdio>
 #include <stdexcept>
 #include <string>
 
 #include "common/command_line.hpp"
 #include "common/ranks.hpp"
+#include "common/stopwatch.hpp"
 #include "render/render.hpp"
 
 using namespace gallery;
@@ -25,11 +25,11 @@ int main(int argc, char** argv) {
   line.add("--out", out, "the picture, as PNG");
   return line.run(argc, argv, [&] {
     const auto body = [&](godwit::Group& group) { return render::render(group, options); };
-    const auto began = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     const render::Rendering made = on_ranks(ranks, body);
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+    const double took = watch.seconds();
     std::printf("%d x %d pixels, %d paths each, on %d ranks in %.2f s; %llu items moved\n",
-                made.image.width, made.image.height, options.samples, ranks, took.count(),
+                made.image.width, made.image.height, options.samples, ranks, took,
                 static_cast<unsigned long long>(made.moved));
     write_png(made.image, out);
     std::printf("written to %s\n", out.c_str());

@@ -1,10 +1,10 @@
-#include <chrono>
 #include <cstdio>
 #include <stdexcept>
 #include <string>
 
 #include "common/command_line.hpp"
 #include "common/ranks.hpp"
+#include "common/stopwatch.hpp"
 #include "streamlines/streamlines.hpp"
 
 using namespace gallery;
@@ -26,11 +26,11 @@ int main(int argc, char** argv) {
   line.add("--out", out, "the picture, as PNG");
   return line.run(argc, argv, [&] {
     const auto body = [&](godwit::Group& group) { return streamlines::trace(group, options); };
-    const auto began = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     const streamlines::Streamlines made = on_ranks(ranks, body);
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+    const double took = watch.seconds();
     std::printf("%d lines, %llu steps, on %d ranks in %.2f s; particles changed rank %llu times\n",
-                options.lines, static_cast<unsigned long long>(made.taken), ranks, took.count(),
+                options.lines, static_cast<unsigned long long>(made.taken), ranks, took,
                 static_cast<unsigned long long>(made.hops));
     write_png(streamlines::draw(made, options, size), out);
     std::printf("written to %s\n", out.c_str());

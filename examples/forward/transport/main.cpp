@@ -1,10 +1,10 @@
-#include <chrono>
 #include <cstdio>
 #include <stdexcept>
 #include <string>
 
 #include "common/command_line.hpp"
 #include "common/ranks.hpp"
+#include "common/stopwatch.hpp"
 #include "transport/transport.hpp"
 
 using namespace gallery;
@@ -25,11 +25,11 @@ int main(int argc, char** argv) {
   line.add("--out", out, "the picture, as PNG");
   return line.run(argc, argv, [&] {
     const auto body = [&](godwit::Group& group) { return transport::simulate(group, options); };
-    const auto began = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     const transport::Dose made = on_ranks(ranks, body);
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+    const double took = watch.seconds();
     std::printf("%d particles on %d ranks in %.2f s; they changed rank %llu times\n",
-                options.particles, ranks, took.count(), static_cast<unsigned long long>(made.hops));
+                options.particles, ranks, took, static_cast<unsigned long long>(made.hops));
     write_png(transport::draw(made, scale), out);
     std::printf("written to %s\n", out.c_str());
     if (made.stayed() + made.escaped != transport::energy_of(options)) {
