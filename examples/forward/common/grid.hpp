@@ -25,8 +25,10 @@ struct Grid {
   Vec3 low = {};        // the corner
   float edge = 1;       // of a cell
 
-  [[nodiscard]] GODWIT_KERNEL int block_count() const { return blocks.x * blocks.y * blocks.z; }
-  [[nodiscard]] GODWIT_KERNEL int cells_per_block() const {
+  [[nodiscard]] GODWIT_KERNEL constexpr int block_count() const {
+    return blocks.x * blocks.y * blocks.z;
+  }
+  [[nodiscard]] GODWIT_KERNEL constexpr int cells_per_block() const {
     return block_cells * block_cells * block_cells;
   }
   [[nodiscard]] GODWIT_KERNEL bool contains(Cell cell) const {

@@ -75,31 +75,31 @@ struct Trace {
   template <class Out>
   GODWIT_KERNEL void operator()(Ray ray, Out& out) const {
     while (scene.has(ray.cell)) {
-      const Exit exit = leave(kGrid, ray.cell, ray.origin, ray.direction);
+      const Exit exit = leave(grid(), ray.cell, ray.origin, ray.direction);
       const Hit hit = scene.nearest(ray.cell, ray.origin, ray.direction, exit.distance);
       if (hit.shine >= 0) {
         if (!bounce(ray, hit, out)) return;
         continue;
       }
       ray.cell = exit.next;
-      if (!kGrid.contains(ray.cell)) {
+      if (!grid().contains(ray.cell)) {
         return give(pixels, ray.pixel, ray.weight * sky(ray.direction, ray.sees_sun), out);
       }
     }
-    out.emit(ray, blocks.owner(kGrid.block_of(ray.cell)));
+    out.emit(ray, blocks.owner(grid().block_of(ray.cell)));
   }
 
   // Goes on until something is in the way, or nothing can be any more.
   template <class Out>
   GODWIT_KERNEL void operator()(Shadow ray, Out& out) const {
     while (scene.has(ray.cell)) {
-      const Exit exit = leave(kGrid, ray.cell, ray.origin, ray.direction);
+      const Exit exit = leave(grid(), ray.cell, ray.origin, ray.direction);
       const Hit hit = scene.nearest(ray.cell, ray.origin, ray.direction, exit.distance);
       if (hit.shine >= 0) return;
       ray.cell = exit.next;
-      if (!kGrid.contains(ray.cell)) return give(pixels, ray.pixel, ray.light, out);
+      if (!grid().contains(ray.cell)) return give(pixels, ray.pixel, ray.light, out);
     }
-    out.emit(ray, blocks.owner(kGrid.block_of(ray.cell)));
+    out.emit(ray, blocks.owner(grid().block_of(ray.cell)));
   }
 
  private:

@@ -28,7 +28,7 @@ struct Shoot {
             .pixel = pixel,
             .sample = sample};
     if (enter(ray)) {
-      out.emit(ray, blocks.owner(kGrid.block_of(ray.cell)));
+      out.emit(ray, blocks.owner(grid().block_of(ray.cell)));
     } else {
       give(pixels, pixel, sky(direction, true), out);
     }
@@ -37,18 +37,18 @@ struct Shoot {
  private:
   // The first cell on the ray's way; false if it passes by.
   GODWIT_KERNEL static bool enter(Ray& ray) {
-    const Vec3 size = kGrid.edge * static_cast<float>(kGrid.block_cells) *
-                      Vec3{kGrid.blocks.x, kGrid.blocks.y, kGrid.blocks.z};
+    const Vec3 size = grid().edge * static_cast<float>(grid().block_cells) *
+                      Vec3{grid().blocks.x, grid().blocks.y, grid().blocks.z};
     float from = 0;
     float to = 1e30F;
     for (int axis = 0; axis < 3; ++axis) {
-      const float a = (kGrid.low[axis] - ray.origin[axis]) / ray.direction[axis];
-      const float b = (kGrid.low[axis] + size[axis] - ray.origin[axis]) / ray.direction[axis];
+      const float a = (grid().low[axis] - ray.origin[axis]) / ray.direction[axis];
+      const float b = (grid().low[axis] + size[axis] - ray.origin[axis]) / ray.direction[axis];
       from = std::fmax(from, std::fmin(a, b));
       to = std::fmin(to, std::fmax(a, b));
     }
-    ray.cell = kGrid.cell_at(ray.origin + (from + kTooNear) * ray.direction);
-    return from < to && kGrid.contains(ray.cell);
+    ray.cell = grid().cell_at(ray.origin + (from + kTooNear) * ray.direction);
+    return from < to && grid().contains(ray.cell);
   }
 };
 
@@ -77,7 +77,7 @@ Image develop(const std::vector<std::uint64_t>& light, int width, int height, in
 
 Rendering render(godwit::Group& group, const Options& options) {
   const int height = options.width * 5 / 8;
-  const Split blocks = split_blocks(kGrid, group.ranks());
+  const Split blocks = split_blocks(grid(), group.ranks());
   const Split pixels{.count = std::int64_t{options.width} * height, .ranks = group.ranks()};
   const LocalScene scene(group.rank(), group.ranks());
 

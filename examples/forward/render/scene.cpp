@@ -50,10 +50,10 @@ Sphere make_sphere(int i) {
 }
 
 bool touches(const Sphere& sphere, Cell cell) {
-  const auto gap = [](float at, float low) { return at - std::clamp(at, low, low + kGrid.edge); };
+  const auto gap = [](float at, float low) { return at - std::clamp(at, low, low + grid().edge); };
   const Vec3 low =
-      kGrid.low + kGrid.edge * Vec3{static_cast<float>(cell.x), static_cast<float>(cell.y),
-                                    static_cast<float>(cell.z)};
+      grid().low + grid().edge * Vec3{static_cast<float>(cell.x), static_cast<float>(cell.y),
+                                      static_cast<float>(cell.z)};
   const Vec3 apart{gap(sphere.centre.x, low.x), gap(sphere.centre.y, low.y),
                    gap(sphere.centre.z, low.z)};
   return dot(apart, apart) <= 1.001F * sphere.radius * sphere.radius;  // rather once too often
@@ -62,13 +62,13 @@ bool touches(const Sphere& sphere, Cell cell) {
 template <class Visit>
 void each_cell(const Sphere& sphere, const Visit& visit) {
   const Vec3 reach{sphere.radius, sphere.radius, sphere.radius};
-  const Cell from = kGrid.cell_at(sphere.centre - reach);
-  const Cell to = kGrid.cell_at(sphere.centre + reach);
+  const Cell from = grid().cell_at(sphere.centre - reach);
+  const Cell to = grid().cell_at(sphere.centre + reach);
   for (std::int16_t z = from.z; z <= to.z; ++z) {
     for (std::int16_t y = from.y; y <= to.y; ++y) {
       for (std::int16_t x = from.x; x <= to.x; ++x) {
         const Cell cell{x, y, z};
-        if (kGrid.contains(cell) && touches(sphere, cell)) visit(cell);
+        if (grid().contains(cell) && touches(sphere, cell)) visit(cell);
       }
     }
   }
@@ -77,16 +77,16 @@ void each_cell(const Sphere& sphere, const Visit& visit) {
 }  // namespace
 
 LocalScene::LocalScene(godwit::Rank rank, godwit::Rank ranks) {
-  const Split blocks = split_blocks(kGrid, ranks);
-  first_cell_ = blocks.first(rank) * kGrid.cells_per_block();
-  const auto cells = static_cast<std::size_t>(blocks.size(rank) * kGrid.cells_per_block());
+  const Split blocks = split_blocks(grid(), ranks);
+  first_cell_ = blocks.first(rank) * grid().cells_per_block();
+  const auto cells = static_cast<std::size_t>(blocks.size(rank) * grid().cells_per_block());
   // A list of spheres for each cell; then all of them one after the other.
   std::vector<std::vector<std::uint32_t>> lists(cells);
   for (int i = 0; i < kSpheres; ++i) {
     const Sphere sphere = make_sphere(i);
     bool kept = false;
     each_cell(sphere, [&](Cell cell) {
-      const std::int64_t local = kGrid.index_of(cell) - first_cell_;
+      const std::int64_t local = grid().index_of(cell) - first_cell_;
       if (local < 0 || local >= static_cast<std::int64_t>(cells)) return;
       if (!kept) spheres_.push_back(sphere);
       kept = true;

@@ -12,8 +12,10 @@
 namespace gallery::render {
 
 inline constexpr int kSpheres = 7000;
-inline constexpr Grid kGrid{
-    .blocks = {6, 6, 3}, .block_cells = 8, .low = {-12, -12, 0}, .edge = 0.5F};
+// A function, since a GPU has no constants of the host.
+GODWIT_KERNEL constexpr Grid grid() {
+  return {.blocks = {6, 6, 3}, .block_cells = 8, .low = {-12, -12, 0}, .edge = 0.5F};
+}
 
 struct Sphere {
   Vec3 centre = {};
@@ -39,7 +41,7 @@ struct Scene {
   const Sphere* spheres = nullptr;
 
   [[nodiscard]] GODWIT_KERNEL bool has(Cell cell) const {
-    const std::int64_t local = kGrid.index_of(cell) - first_cell;
+    const std::int64_t local = grid().index_of(cell) - first_cell;
     return local >= 0 && local < cells;
   }
   // Within the cell, whose end along the ray is `limit`: what lies beyond it is met in a cell of
@@ -93,7 +95,7 @@ GODWIT_KERNEL inline void meet_plate(Vec3 origin, Vec3 direction, Hit& hit) {
 
 GODWIT_KERNEL inline Hit Scene::nearest(Cell cell, Vec3 origin, Vec3 direction, float limit) const {
   Hit hit{.distance = limit};
-  const std::int64_t local = kGrid.index_of(cell) - first_cell;
+  const std::int64_t local = grid().index_of(cell) - first_cell;
   for (std::uint32_t i = begin[local]; i < begin[local + 1]; ++i) {
     meet_sphere(spheres[listed[i]], origin, direction, hit);
   }

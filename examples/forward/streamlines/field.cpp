@@ -20,19 +20,19 @@ Vec3 analytic(Vec3 at) {
 }  // namespace
 
 LocalField::LocalField(godwit::Rank rank, godwit::Rank ranks) {
-  const Split blocks = split_blocks(kGrid, ranks);
+  const Split blocks = split_blocks(grid(), ranks);
   first_block_ = blocks.first(rank);
   samples_.reserve(static_cast<std::size_t>(blocks.size(rank)) * kBrickSamples);
   for (std::int64_t block = first_block_; block < blocks.first(rank + 1); ++block) {
-    const Cell origin = kGrid.first_cell_of(static_cast<int>(block));
+    const Cell origin = grid().first_cell_of(static_cast<int>(block));
     const auto at = [](float low, int cell, int i) {
-      return low + kGrid.edge * static_cast<float>(cell + i - kHalo);
+      return low + grid().edge * static_cast<float>(cell + i - kHalo);
     };
     for (int k = 0; k < kBrickEdge; ++k) {
       for (int j = 0; j < kBrickEdge; ++j) {
         for (int i = 0; i < kBrickEdge; ++i) {
-          samples_.push_back(analytic({at(kGrid.low.x, origin.x, i), at(kGrid.low.y, origin.y, j),
-                                       at(kGrid.low.z, origin.z, k)}));
+          samples_.push_back(analytic({at(grid().low.x, origin.x, i), at(grid().low.y, origin.y, j),
+                                       at(grid().low.z, origin.z, k)}));
         }
       }
     }

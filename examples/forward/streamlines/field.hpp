@@ -13,10 +13,12 @@
 
 namespace gallery::streamlines {
 
-inline constexpr Grid kGrid{
-    .blocks = {4, 4, 4}, .block_cells = 24, .low = {-3, -3, -3}, .edge = 0.0625F};
-inline constexpr int kHalo = 2;                                       // cells
-inline constexpr int kBrickEdge = kGrid.block_cells + 1 + 2 * kHalo;  // samples
+// A function, since a GPU has no constants of the host.
+GODWIT_KERNEL constexpr Grid grid() {
+  return {.blocks = {4, 4, 4}, .block_cells = 24, .low = {-3, -3, -3}, .edge = 0.0625F};
+}
+inline constexpr int kHalo = 2;                                        // cells
+inline constexpr int kBrickEdge = grid().block_cells + 1 + 2 * kHalo;  // samples
 inline constexpr int kBrickSamples = kBrickEdge * kBrickEdge * kBrickEdge;
 
 // The field as a kernel sees it.
@@ -32,10 +34,10 @@ struct Field {
   // Between the eight samples around `at`, which lies in the block or its halo.
   [[nodiscard]] GODWIT_KERNEL Vec3 sample(int block, Vec3 at) const {
     const Vec3* const brick = samples + (block - first_block) * kBrickSamples;
-    const Cell origin = kGrid.first_cell_of(block);
-    const Place x = place(at.x, kGrid.low.x, origin.x);
-    const Place y = place(at.y, kGrid.low.y, origin.y);
-    const Place z = place(at.z, kGrid.low.z, origin.z);
+    const Cell origin = grid().first_cell_of(block);
+    const Place x = place(at.x, grid().low.x, origin.x);
+    const Place y = place(at.y, grid().low.y, origin.y);
+    const Place z = place(at.z, grid().low.z, origin.z);
     const auto row = [&](int j, int k) {
       const Vec3* const cell = brick + ((z.index + k) * kBrickEdge + y.index + j) * kBrickEdge;
       return mix(cell[x.index], cell[x.index + 1], x.part);
@@ -50,7 +52,7 @@ struct Field {
     float part = 0;
   };
   [[nodiscard]] GODWIT_KERNEL static Place place(float at, float low, int first_cell) {
-    const float cells = (at - low) / kGrid.edge;
+    const float cells = (at - low) / grid().edge;
     const float below = std::floor(cells);
     const int index = static_cast<int>(below) - first_cell + kHalo;
     const int last = kBrickEdge - 2;

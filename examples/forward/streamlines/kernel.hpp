@@ -51,9 +51,9 @@ struct Advect {
   template <class Out>
   GODWIT_KERNEL void operator()(Particle particle, Out& out) const {
     for (; particle.step < steps; ++particle.step) {
-      const Cell cell = kGrid.cell_at(particle.position);
-      if (!kGrid.contains(cell)) return;
-      const int block = kGrid.block_of(cell);
+      const Cell cell = grid().cell_at(particle.position);
+      if (!grid().contains(cell)) return;
+      const int block = grid().block_of(cell);
       if (!field.has(block)) {
         out.emit(particle, blocks.owner(block));
         return;

@@ -29,7 +29,7 @@ std::uint64_t sum(const std::vector<std::uint64_t>& numbers) {
 
 Streamlines trace(godwit::Group& group, const Options& options) {
   const godwit::Rank me = group.rank();
-  const Split blocks = split_blocks(kGrid, group.ranks());
+  const Split blocks = split_blocks(grid(), group.ranks());
   const Split lines{.count = options.lines, .ranks = group.ranks()};
   const auto steps = static_cast<std::uint32_t>(options.steps);
   const LocalField field(me, group.ranks());
@@ -41,7 +41,7 @@ Streamlines trace(godwit::Group& group, const Options& options) {
 
   for (std::int64_t line = lines.first(me); line < lines.first(me + 1); ++line) {
     const Particle particle = seed(static_cast<std::uint32_t>(line));
-    exchange.emit(particle, blocks.owner(kGrid.block_of(kGrid.cell_at(particle.position))));
+    exchange.emit(particle, blocks.owner(grid().block_of(grid().cell_at(particle.position))));
   }
   const Advect advect{.field = field.view(), .blocks = blocks, .lines = lines, .steps = steps};
   const godwit::RunReport report = need(exchange.run(advect));

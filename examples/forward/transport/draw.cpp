@@ -7,9 +7,9 @@
 namespace gallery::transport {
 namespace {
 
-constexpr int kWide = kGrid.blocks.x * kGrid.block_cells;
-constexpr int kDeep = kGrid.blocks.y * kGrid.block_cells;
-constexpr int kHigh = kGrid.blocks.z * kGrid.block_cells;
+constexpr int kWide = grid().blocks.x * grid().block_cells;
+constexpr int kDeep = grid().blocks.y * grid().block_cells;
+constexpr int kHigh = grid().blocks.z * grid().block_cells;
 
 Cell cell(int x, int y, int z) {
   return {static_cast<std::int16_t>(x), static_cast<std::int16_t>(y), static_cast<std::int16_t>(z)};
@@ -19,7 +19,8 @@ Cell cell(int x, int y, int z) {
 double column(const Dose& dose, int x, int y) {
   double sum = 0;
   for (int z = kSlab; z < kHigh - kSlab; ++z) {
-    sum += static_cast<double>(dose.cells[static_cast<std::size_t>(kGrid.index_of(cell(x, y, z)))]);
+    sum +=
+        static_cast<double>(dose.cells[static_cast<std::size_t>(grid().index_of(cell(x, y, z)))]);
   }
   return sum;
 }

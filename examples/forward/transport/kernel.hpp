@@ -69,7 +69,7 @@ struct Fly {
   GODWIT_KERNEL void operator()(Particle particle, Out& out) const {
     while (medium.has(particle.cell)) {
       const Response here = response(medium.at(particle.cell));
-      const Exit exit = leave(kGrid, particle.cell, particle.origin, particle.direction);
+      const Exit exit = leave(grid(), particle.cell, particle.origin, particle.direction);
       const float collision = particle.from + particle.depth / here.scattering;
       const bool collides = collision < exit.distance;
       const float end = collides ? collision : exit.distance;
@@ -82,12 +82,12 @@ struct Fly {
       particle.depth -= here.scattering * (end - particle.from);
       particle.from = end;
       particle.cell = exit.next;
-      if (!kGrid.contains(particle.cell)) {
+      if (!grid().contains(particle.cell)) {
         out.emit(Escape{particle.energy}, 0);
         return;
       }
     }
-    out.emit(particle, blocks.owner(kGrid.block_of(particle.cell)));
+    out.emit(particle, blocks.owner(grid().block_of(particle.cell)));
   }
 
  private:
@@ -98,7 +98,7 @@ struct Fly {
     const float share = 1 - std::exp(-matter);
     auto kept = static_cast<std::uint32_t>(share * static_cast<float>(particle.energy));
     if (particle.energy - kept < kLeast) kept = particle.energy;
-    if (kept > 0) out.emit(Deposit{kGrid.index_of(particle.cell), kept}, out.rank());
+    if (kept > 0) out.emit(Deposit{grid().index_of(particle.cell), kept}, out.rank());
     particle.energy -= kept;
     return particle.energy > 0;
   }

@@ -9,7 +9,10 @@
 
 namespace gallery::transport {
 
-inline constexpr Grid kGrid{.blocks = {24, 16, 2}, .block_cells = 8, .low = {0, 0, 0}, .edge = 1};
+// A function, since a GPU has no constants of the host.
+GODWIT_KERNEL constexpr Grid grid() {
+  return {.blocks = {24, 16, 2}, .block_cells = 8, .low = {0, 0, 0}, .edge = 1};
+}
 
 enum class Material : std::uint8_t { air, concrete, water, lead };
 
@@ -36,11 +39,11 @@ struct Medium {
   const Material* materials = nullptr;
 
   [[nodiscard]] GODWIT_KERNEL bool has(Cell cell) const {
-    const std::int64_t local = kGrid.index_of(cell) - first_cell;
+    const std::int64_t local = grid().index_of(cell) - first_cell;
     return local >= 0 && local < cells;
   }
   [[nodiscard]] GODWIT_KERNEL Material at(Cell cell) const {
-    return materials[kGrid.index_of(cell) - first_cell];
+    return materials[grid().index_of(cell) - first_cell];
   }
 };
 

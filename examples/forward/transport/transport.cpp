@@ -10,7 +10,7 @@ namespace {
 
 Particle born(std::uint32_t id) {
   Particle particle{.origin = source(), .id = id, .energy = kEnergy};
-  particle.cell = kGrid.cell_at(particle.origin);
+  particle.cell = grid().cell_at(particle.origin);
   scatter(particle);
   return particle;
 }
@@ -31,7 +31,7 @@ std::uint64_t energy_of(const Options& options) {
 
 Dose simulate(godwit::Group& group, const Options& options) {
   const godwit::Rank me = group.rank();
-  const Split blocks = split_blocks(kGrid, group.ranks());
+  const Split blocks = split_blocks(grid(), group.ranks());
   const LocalMedium medium(me, group.ranks());
 
   auto exchange = need(
@@ -46,7 +46,7 @@ Dose simulate(godwit::Group& group, const Options& options) {
   const Split ids{.count = options.particles, .ranks = group.ranks()};
   for (std::int64_t id = ids.first(me); id < ids.first(me + 1); ++id) {
     const Particle particle = born(static_cast<std::uint32_t>(id));
-    exchange.emit(particle, blocks.owner(kGrid.block_of(particle.cell)));
+    exchange.emit(particle, blocks.owner(grid().block_of(particle.cell)));
   }
   const Fly fly{.medium = medium.view(), .blocks = blocks};
   const godwit::RunReport report = need(exchange.run(fly));

@@ -42,7 +42,7 @@ TEST(Transport, CastsShadowsBehindLead) {
         for (int z = kSlab; z < 16 - kSlab; ++z) {
           const Cell cell{static_cast<std::int16_t>(x + i), static_cast<std::int16_t>(y + j),
                           static_cast<std::int16_t>(z)};
-          sum += dose.cells[static_cast<std::size_t>(kGrid.index_of(cell))];
+          sum += dose.cells[static_cast<std::size_t>(grid().index_of(cell))];
         }
       }
     }
