@@ -1,0 +1,40 @@
+#include "bfs/bfs.hpp"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "bfs/kernel.hpp"
+#include "common/ranks.hpp"
+
+namespace gallery::bfs {
+namespace {
+
+constexpr Options kOptions{.scale = 11, .edge_factor = 4};
+
+Search search_on(godwit::Rank ranks) {
+  return on_ranks(ranks, [](godwit::Group& group) { return search(group, kOptions); });
+}
+
+TEST(Bfs, FindsTheLevelsThatASearchByOneThreadFinds) {
+  const std::vector<std::uint32_t> expected = search_alone(kOptions);
+  for (const godwit::Rank ranks : {1, 2, 3, 4, 7}) {
+    EXPECT_EQ(search_on(ranks).levels, expected) << ranks;
+  }
+  const std::vector<std::uint64_t> counts = count_levels(expected);
+  EXPECT_GE(counts.size(), 4U);
+  EXPECT_EQ(counts[0], 1U);
+}
+
+TEST(Bfs, CountsEveryEdgeOfWhatItReachesOnce) {
+  const Search alone = search_on(1);
+  const Search together = search_on(3);
+  EXPECT_EQ(together.edges, alone.edges);
+  EXPECT_EQ(together.plot.edges, alone.plot.edges);
+  EXPECT_EQ(together.plot.levels, alone.plot.levels);
+  EXPECT_GT(alone.edges, kOptions.vertices() / 2);
+  EXPECT_LE(alone.edges, static_cast<std::uint64_t>(kOptions.edges()));
+}
+
+}  // namespace
+}  // namespace gallery::bfs

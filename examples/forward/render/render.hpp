@@ -1,0 +1,27 @@
+// A path tracer for a scene that no rank has as a whole: rays go where the next block is.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "common/image.hpp"
+#include "godwit/group.hpp"
+
+namespace gallery::render {
+
+struct Options {
+  int width = 480;
+  int samples = 16;          // paths for each pixel
+  bool show_owners = false;  // tint what a rank owns
+};
+
+struct Rendering {
+  Image image;
+  std::vector<std::uint64_t> light;  // the sums behind it, to compare to the bit
+  std::uint64_t moved = 0;           // rays and light that went from one rank to another
+};
+
+// Every rank calls it. The picture is rank 0's.
+Rendering render(godwit::Group& group, const Options& options);
+
+}  // namespace gallery::render

@@ -1,0 +1,56 @@
+#include "render/render.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "common/ranks.hpp"
+#include "render/scene.hpp"
+
+namespace gallery::render {
+namespace {
+
+Rendering render_on(godwit::Rank ranks) {
+  const Options options{.width = 96, .samples = 2};
+  return on_ranks(ranks, [&](godwit::Group& group) { return render(group, options); });
+}
+
+TEST(Render, MakesTheSamePictureOnAnyNumberOfRanks) {
+  const Rendering alone = render_on(1);
+  EXPECT_EQ(alone.image.width, 96);
+  EXPECT_EQ(alone.moved, 0U);
+  const auto [darkest, brightest] =
+      std::minmax_element(alone.image.rgb.begin(), alone.image.rgb.end());
+  EXPECT_LT(*darkest, 80);
+  EXPECT_GT(*brightest, 200);
+  for (const godwit::Rank ranks : {2, 3, 4, 7}) {
+    const Rendering together = render_on(ranks);
+    EXPECT_EQ(together.light, alone.light) << ranks;
+    EXPECT_EQ(together.image, alone.image) << ranks;
+    EXPECT_GT(together.moved, 0U);
+  }
+}
+
+TEST(Render, ShowsWhoOwnsWhatIfAsked) {
+  const auto picture = [](godwit::Rank ranks) {
+    const Options options{.width = 48, .samples = 1, .show_owners = true};
+    return on_ranks(ranks, [&](godwit::Group& group) { return render(group, options).image; });
+  };
+  EXPECT_EQ(picture(2), picture(2));
+  EXPECT_NE(picture(2), picture(3));
+}
+
+TEST(Scene, IsKeptInPartsAndSpheresOnABorderTwice) {
+  std::size_t kept = 0;
+  for (godwit::Rank rank = 0; rank < 4; ++rank) {
+    const LocalScene part(rank, 4);
+    EXPECT_LT(part.spheres(), std::size_t{kSpheres} * 6 / 10);
+    kept += part.spheres();
+  }
+  EXPECT_GT(kept, std::size_t{kSpheres});
+  EXPECT_LT(kept, std::size_t{kSpheres} * 13 / 10);
+  EXPECT_EQ(LocalScene(0, 1).spheres(), std::size_t{kSpheres});
+}
+
+}  // namespace
+}  // namespace gallery::render

@@ -1,0 +1,33 @@
+// Streamlines of a vector field that no rank has as a whole: particles go where the next block is.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "common/image.hpp"
+#include "godwit/group.hpp"
+#include "streamlines/kernel.hpp"
+
+namespace gallery::streamlines {
+
+struct Options {
+  int lines = 140;
+  int steps = 1300;
+};
+
+struct Streamlines {
+  std::vector<Point> points;  // `steps` places for each line
+  std::uint64_t taken = 0;    // steps, of all particles
+  std::uint64_t hops = 0;     // of particles, from one rank to another
+};
+
+// Every rank calls it. The lines are rank 0's.
+Streamlines trace(godwit::Group& group, const Options& options);
+
+// Whether two runs gave the same lines, to the bit.
+bool same(const Streamlines& a, const Streamlines& b);
+
+// The lines, coloured by speed, glowing where they are dense.
+Image draw(const Streamlines& lines, const Options& options, int width);
+
+}  // namespace gallery::streamlines

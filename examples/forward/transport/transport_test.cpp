@@ -1,0 +1,55 @@
+#include "transport/transport.hpp"
+
+#include <gtest/gtest.h>
+
+#include "common/ranks.hpp"
+#include "transport/medium.hpp"
+
+namespace gallery::transport {
+namespace {
+
+constexpr Options kOptions{.particles = 6000};
+
+Dose simulate_on(godwit::Rank ranks) {
+  return on_ranks(ranks, [](godwit::Group& group) { return simulate(group, kOptions); });
+}
+
+TEST(Transport, LeavesTheSameDoseOnAnyNumberOfRanks) {
+  const Dose alone = simulate_on(1);
+  EXPECT_EQ(alone.hops, 0U);
+  for (const godwit::Rank ranks : {2, 3, 4, 7}) {
+    const Dose together = simulate_on(ranks);
+    EXPECT_EQ(together.cells, alone.cells) << ranks;
+    EXPECT_EQ(together.escaped, alone.escaped) << ranks;
+    EXPECT_GT(together.hops, 0U);
+  }
+}
+
+TEST(Transport, LosesNoEnergyAndFindsNone) {
+  const Dose dose = simulate_on(3);
+  EXPECT_GT(dose.stayed(), 0U);
+  EXPECT_GT(dose.escaped, 0U);
+  EXPECT_EQ(dose.stayed() + dose.escaped, energy_of(kOptions));
+}
+
+// In the shadow of a lead pillar there is less than at the same distance beside it.
+TEST(Transport, CastsShadowsBehindLead) {
+  const Dose dose = simulate_on(2);
+  const auto around = [&](int x, int y) {
+    std::uint64_t sum = 0;
+    for (int j = -3; j < 3; ++j) {
+      for (int i = -3; i < 3; ++i) {
+        for (int z = kSlab; z < 16 - kSlab; ++z) {
+          const Cell cell{static_cast<std::int16_t>(x + i), static_cast<std::int16_t>(y + j),
+                          static_cast<std::int16_t>(z)};
+          sum += dose.cells[static_cast<std::size_t>(grid().index_of(cell))];
+        }
+      }
+    }
+    return sum;
+  };
+  EXPECT_GT(around(60, 14), 2 * around(34, 14));
+}
+
+}  // namespace
+}  // namespace gallery::transport
