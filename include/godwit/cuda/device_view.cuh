@@ -53,13 +53,22 @@ class DeviceView {
   template <class T>
   [[nodiscard]] __device__ Emitted try_emit(const T& item, Rank to) const {
     if (static_cast<std::uint32_t>(to) >= queues_.ranks) return Emitted::bad_rank;
-    return detail::emit_directly(queues_, item, detail::checked_kind<T, Items...>(), to);
+    return detail::emit_directly(queues_, item, detail::checked_kind<T, Items...>(), to,
+                                 detail::key_of(rank_, queues_.launch, 0, thread()));
   }
 
   [[nodiscard]] __device__ Rank rank() const { return rank_; }
   [[nodiscard]] __device__ Rank ranks() const { return static_cast<Rank>(queues_.ranks); }
 
  private:
+  // This thread's number in its grid.
+  [[nodiscard]] __device__ static std::uint64_t thread() {
+    const std::uint64_t block =
+        (std::uint64_t{blockIdx.z} * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
+    const std::uint32_t in_block =
+        (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
+    return block * (blockDim.x * blockDim.y * blockDim.z) + in_block;
+  }
   template <class T>
   [[nodiscard]] __device__ std::uint32_t bin(Rank rank) const {
     return detail::checked_kind<T, Items...>() * queues_.ranks + static_cast<std::uint32_t>(rank);

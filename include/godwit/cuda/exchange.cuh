@@ -33,6 +33,7 @@
 #include <span>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "godwit/cuda/device_view.cuh"
 #include "godwit/cuda/options.hpp"
@@ -77,12 +78,13 @@ class Exchange {
     if (count == 0) return {};
     auto launcher = launcher_of(detail::process_indices<Functor, Items...>);
     if (!launcher) return tl::unexpected(launcher.error());
+    const detail::Queues queues = port_->begin_launch();
     const std::uint64_t wanted = (count + Shape::kThreads - 1) / Shape::kThreads;
     const auto blocks =
         static_cast<unsigned>(wanted < launcher->blocks ? wanted : launcher->blocks);
     detail::process_indices<Functor, Items...>
-        <<<blocks, Shape::kThreads, launcher->shared_bytes, port_->stream()>>>(
-            port_->queues(), functor, rank_, count);
+        <<<blocks, Shape::kThreads, launcher->shared_bytes, port_->stream()>>>(queues, functor,
+                                                                               rank_, count);
     return detail::check_launch("functor(index, out)");
   }
 
@@ -111,8 +113,9 @@ class Exchange {
     if (!crew) return tl::unexpected(crew.error());
     std::uint64_t items = 0;
     for (std::uint32_t kind = 0; kind < sizeof...(Items); ++kind) items += port_->incoming(kind);
+    const detail::Queues queues = port_->begin_launch();
     port_->mark_processed();
-    return detail::launch_items(*launcher, port_->queues(), *crew, items, port_->stream());
+    return detail::launch_items(*launcher, queues, *crew, items, port_->stream());
   }
 
   // Runs the functor for every item until none is left on any rank. What was incoming and not yet
@@ -125,11 +128,11 @@ class Exchange {
     return port_->run(*launcher, std::as_bytes(std::span(&functor, 1)));
   }
 
-  // For kernels of one's own, launched on stream(): this round's queues. Valid until the next
+  // For one launch of a kernel of one's own on stream(): this round's queues. Valid until the next
   // advance(). Whoever asks for it processes the incoming items himself.
   [[nodiscard]] View device() {
     port_->mark_processed();
-    return View(port_->queues(), rank_);
+    return View(port_->begin_launch(), rank_);
   }
   [[nodiscard]] cudaStream_t stream() noexcept { return port_->give_stream(); }
   // This round's incoming items of one kind.
@@ -155,14 +158,21 @@ class Exchange {
   Exchange(std::unique_ptr<detail::Port> port, const Group& group)
       : port_(std::move(port)), rank_(group.rank()), ranks_(group.ranks()) {}
 
+  // Found out once for each kernel.
   template <class Function>
-  [[nodiscard]] Result<detail::Launcher> launcher_of(Function* kernel) const {
+  [[nodiscard]] Result<detail::Launcher> launcher_of(Function* kernel) {
+    const auto* const address = reinterpret_cast<const void*>(kernel);
+    for (const detail::Launcher& known : launchers_) {
+      if (known.kernel == address) return known;
+    }
     const std::size_t bins = sizeof...(Items) * static_cast<std::size_t>(ranks_);
-    return detail::make_launcher(reinterpret_cast<const void*>(kernel), Layout::bytes(bins),
-                                 Shape::kThreads);
+    auto made = detail::make_launcher(address, Layout::bytes(bins), Shape::kThreads);
+    if (made) launchers_.push_back(*made);
+    return made;
   }
 
   std::unique_ptr<detail::Port> port_;
+  std::vector<detail::Launcher> launchers_;
   Rank rank_;
   Rank ranks_;
 };

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <thread>
 
+#include "base/fail.hpp"
 #include "fabric/fence.hpp"
 #include "forward/cuda/cuda_error.hpp"
 

@@ -27,7 +27,8 @@ struct BoardPage {
   std::atomic<std::uint32_t> failing;   // who may write the error
   std::atomic<std::uint32_t> failed;    // the error's code, once its text is there
   char text[500];
-  alignas(128) Report reports[kReports];
+  Report reports[kReports];
+  Report draft;  // of the owner, before items are in order
 };
 
 // One process' mapping of it, known to the GPU as well. The owner makes it, the others attach.
@@ -48,6 +49,7 @@ class Board {
   [[nodiscard]] Report* device_report(std::uint64_t round) const noexcept {
     return device_page_->reports + round % kReports;
   }
+  [[nodiscard]] Report* device_draft() const noexcept { return &device_page_->draft; }
   [[nodiscard]] std::byte* device_chunks() const noexcept;
 
   // On which the kernels run that are waited for.

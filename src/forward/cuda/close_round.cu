@@ -22,12 +22,14 @@ __device__ void free_chunks(const Queues& queues, std::uint32_t bin, std::uint32
   Queue& queue = queues.reading(bin);
   ChunkId* const table = queues.read_table(bin);
   const Count chunks = (queue.items + per_chunk - 1) / per_chunk;
+  const bool in_order =
+      queues.keys != nullptr;  // then items lie in chunks that are nobody's to take
   for (Count base = 0; base < chunks; base += kWarp) {
     const Count at = base + lane;
     const bool mine = at < chunks;
     const ChunkId id = mine ? table[at] : 0;
-    const bool spilled = mine && id >= queues.device_count;
-    const unsigned near = __ballot_sync(~0u, mine && !spilled);
+    const bool spilled = mine && !in_order && id >= queues.device_count;
+    const unsigned near = __ballot_sync(~0u, mine && !in_order && !spilled);
     const unsigned far = __ballot_sync(~0u, spilled);
     Count first_near = 0;
     Count first_far = 0;
@@ -38,6 +40,8 @@ __device__ void free_chunks(const Queues& queues, std::uint32_t bin, std::uint32
     first_near = __shfl_sync(~0u, first_near, 0);
     first_far = __shfl_sync(~0u, first_far, 0);
     if (!mine) continue;
+    table[at] = kNotYet;
+    if (in_order) continue;
     const unsigned below = (1u << lane) - 1;
     if (spilled) {
       const Count place = first_far + static_cast<Count>(__popc(far & below));
@@ -46,7 +50,6 @@ __device__ void free_chunks(const Queues& queues, std::uint32_t bin, std::uint32
       const Count place = first_near + static_cast<Count>(__popc(near & below));
       queues.free_ids[place % queues.device_count] = id;
     }
-    table[at] = kNotYet;
   }
   __syncwarp();
   if (lane == 0) {

@@ -1,4 +1,5 @@
 #include "forward/cuda/cuda_error.hpp"
+#include "base/fail.hpp"
 
 namespace godwit::cuda {
 

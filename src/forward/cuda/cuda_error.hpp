@@ -3,7 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "base/fail.hpp"
+#include "godwit/error.hpp"
 
 namespace godwit::cuda {
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/fail.hpp"
 #include "forward/cuda/cuda_error.hpp"
 #include "forward/cuda/setup.hpp"
 #include "forward/cuda/team.hpp"
@@ -19,7 +20,12 @@ class CudaPort final : public detail::Port {
     team_->leave(member_);
   }
 
-  detail::Queues queues() const noexcept override { return team_->queues(); }
+  detail::Queues begin_launch() noexcept override {
+    detail::Queues queues = team_->queues();
+    // The last number is for run(). More are told when the round ends.
+    queues.launch = std::min(member_.launches++, detail::kMaxLaunches - 2);
+    return queues;
+  }
   cudaStream_t stream() noexcept override {
     member_.stream_used = true;
     return member_.stream;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "forward/cuda/accounts_for_test.cuh"
 #include "forward/cuda/walks_for_test.cuh"
 #include "godwit/cuda/exchange.cuh"
 #include "godwit/group.hpp"
@@ -22,56 +23,6 @@ class CudaExchange : public testing::Test {
   void SetUp() override {
     if (!has_gpu()) GTEST_SKIP() << "no GPU here";
   }
-};
-
-// The ledger of a test, in memory of the GPU.
-class Accounts {
- public:
-  explicit Accounts(Rank ranks) : pairs_(static_cast<std::size_t>(ranks) * ranks) {
-    EXPECT_EQ(cudaMalloc(&ledger_.sent, 2 * pairs_ * sizeof(Account)), cudaSuccess);
-    EXPECT_EQ(cudaMemset(ledger_.sent, 0, 2 * pairs_ * sizeof(Account)), cudaSuccess);
-    EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
-    ledger_.arrived = ledger_.sent + pairs_;
-  }
-  ~Accounts() { cudaFree(ledger_.sent); }
-  Accounts(const Accounts&) = delete;
-  Accounts& operator=(const Accounts&) = delete;
-
-  [[nodiscard]] const Ledger& ledger() const { return ledger_; }
-  // Items that were sent; all must have arrived, whole, for their pair.
-  std::uint64_t check() const {
-    const std::vector<Account> all = read();
-    std::uint64_t sent = 0;
-    EXPECT_EQ(all[pairs_].torn, 0u);
-    for (std::size_t pair = 0; pair < pairs_; ++pair) {
-      EXPECT_EQ(all[pair].items, all[pairs_ + pair].items) << "pair " << pair;
-      EXPECT_EQ(all[pair].hashes, all[pairs_ + pair].hashes) << "pair " << pair;
-      sent += all[pair].items;
-    }
-    return sent;
-  }
-
-  // Items that arrived, whole.
-  std::uint64_t arrived() const {
-    const std::vector<Account> all = read();
-    EXPECT_EQ(all[pairs_].torn, 0u);
-    std::uint64_t sum = 0;
-    for (std::size_t pair = 0; pair < pairs_; ++pair) sum += all[pairs_ + pair].items;
-    return sum;
-  }
-
- private:
-  std::vector<Account> read() const {
-    std::vector<Account> all(2 * pairs_);
-    EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
-    EXPECT_EQ(
-        cudaMemcpy(all.data(), ledger_.sent, all.size() * sizeof(Account), cudaMemcpyDeviceToHost),
-        cudaSuccess);
-    return all;
-  }
-
-  std::size_t pairs_;
-  Ledger ledger_{};
 };
 
 constexpr std::uint32_t kHops = 3;
@@ -318,6 +269,80 @@ TEST_F(CudaExchange, MoreThanTwoGibibytesGoFromOneRankToAnother) {
   ASSERT_TRUE(done.has_value()) << done.error().message;
   EXPECT_EQ(alive, kMany + 1);
   EXPECT_EQ(accounts.check(), 2 * (kMany + 1));
+}
+
+// What rank `to` must find in a deterministic exchange after `round`, said by going through it.
+std::vector<std::uint32_t> expected_order(Rank ranks, std::uint32_t walks, std::uint32_t round,
+                                          Rank to) {
+  std::vector<std::vector<std::uint32_t>> queues(static_cast<std::size_t>(ranks));
+  for (std::uint32_t at = 0; at <= round; ++at) {
+    std::vector<std::vector<std::uint32_t>> next(queues.size());
+    for (Rank source = 0; source < ranks; ++source) {
+      const auto put = [&](std::uint32_t serial, Rank where) {
+        next[static_cast<std::size_t>(where)].push_back(
+            serial << 9 | static_cast<std::uint32_t>(source) << 3 | (kHops - at));
+      };
+      if (at == 0) {
+        for (std::uint32_t i = 0; i < walks; ++i) {
+          put(i, next_rank(Pattern::burst, i, source, ranks));
+        }
+        continue;
+      }
+      for (const std::uint32_t word : queues[static_cast<std::size_t>(source)]) {
+        const Rank where = next_rank(Pattern::burst, word, source, ranks);
+        put(word >> 9, where);
+        put((word >> 9) + 1, (where + 1) % ranks);
+        put((word >> 9) + 2, source);
+      }
+    }
+    queues = std::move(next);
+  }
+  return queues[static_cast<std::size_t>(to)];
+}
+
+__global__ void copy_first_words(DeviceView<Walker<20>> walkers, std::uint32_t* words) {
+  const std::uint64_t all = std::uint64_t{gridDim.x} * blockDim.x;
+  for (std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+       i < walkers.incoming_count(); i += all) {
+    words[i] = walkers.incoming(i).words[0];
+  }
+}
+
+TEST_F(CudaExchange, ADeterministicExchangeKeepsTheOrderOfSourcesAndOfWhatTheyEmit) {
+  constexpr Rank kRanks = 3;
+  constexpr std::uint32_t kFew = 30'000;
+  Accounts accounts(kRanks);
+  const Status done = run_ranks(kRanks, [&](Group& group) -> Status {
+    auto exchange =
+        Exchange<Walker<20>>::create(group, {.queue_bytes = 64 << 20, .deterministic = true});
+    if (!exchange) return tl::unexpected(exchange.error());
+    auto begun = exchange->launch(kFew, Begin<20>{accounts.ledger(), Pattern::burst, kHops});
+    if (!begun) return begun;
+    for (std::uint32_t number = 0; number < 3; ++number) {
+      const auto round = exchange->advance();
+      if (!round) return tl::unexpected(round.error());
+      const auto expected = expected_order(kRanks, kFew, number, group.rank());
+      EXPECT_EQ(round->incoming, expected.size());
+      std::uint32_t* words = nullptr;
+      EXPECT_EQ(cudaMalloc(&words, round->incoming * sizeof *words), cudaSuccess);
+      copy_first_words<<<64, 128, 0, exchange->stream()>>>(exchange->device(), words);
+      std::vector<std::uint32_t> found(round->incoming);
+      EXPECT_EQ(cudaStreamSynchronize(exchange->stream()), cudaSuccess);
+      EXPECT_EQ(
+          cudaMemcpy(found.data(), words, found.size() * sizeof *words, cudaMemcpyDeviceToHost),
+          cudaSuccess);
+      cudaFree(words);
+      EXPECT_TRUE(found == expected) << "round " << number << " of rank " << group.rank();
+      if (auto stepped = exchange->process(Step{accounts.ledger(), Pattern::burst}); !stepped) {
+        return stepped;
+      }
+    }
+    auto report = exchange->run(Step{accounts.ledger(), Pattern::burst});
+    if (!report) return tl::unexpected(report.error());
+    return {};
+  });
+  ASSERT_TRUE(done.has_value()) << done.error().message;
+  EXPECT_EQ(accounts.check(), kRanks * kFew * 40);
 }
 
 TEST_F(CudaExchange, ARankThatLeavesEndsTheRoundsOfTheOthers) {

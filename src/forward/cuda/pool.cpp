@@ -3,6 +3,7 @@
 #include <numeric>
 #include <vector>
 
+#include "base/fail.hpp"
 #include "forward/cuda/cuda_error.hpp"
 
 namespace godwit::cuda {
@@ -23,9 +24,10 @@ struct Offsets {
     refusals = free + 2 * sizeof(FreeChunks);
     free_ids = refusals + sizeof(Refusals);
     tables = free_ids + chunks * sizeof(ChunkId);
-    bytes = tables + queues * chunks * sizeof(ChunkId);
+    keys = (tables + queues * chunks * sizeof(ChunkId) + 7) / 8 * 8;
+    bytes = keys + chunks * size.keys_per_chunk * sizeof(detail::Count);
   }
-  std::size_t free, refusals, free_ids, tables, bytes;
+  std::size_t free, refusals, free_ids, tables, keys, bytes;
 };
 
 }  // namespace
@@ -34,7 +36,7 @@ Result<std::unique_ptr<Pool>> Pool::create(const PoolSize& size, std::byte* host
   std::unique_ptr<Pool> pool(new Pool(true));
   GODWIT_CHECK(check_cuda(cudaMalloc(&pool->control_, Offsets(size).bytes),
                           "taking memory for an exchange's queues"));
-  GODWIT_CHECK(check_cuda(cudaMalloc(&pool->chunks_, size.device_chunks * detail::kChunkBytes),
+  GODWIT_CHECK(check_cuda(cudaMalloc(&pool->chunks_, size.device_bytes()),
                           "taking memory for an exchange's items"));
   pool->lay_out(size, host_chunks);
   GODWIT_CHECK(pool->fill(size));
@@ -89,6 +91,10 @@ void Pool::lay_out(const PoolSize& size, std::byte* host_chunks) {
   queues_.table_length = size.device_chunks + size.host_chunks;
   queues_.ranks = size.ranks;
   queues_.kinds = size.kinds;
+  queues_.keys_per_chunk = size.keys_per_chunk;
+  if (size.keys_per_chunk > 0) {
+    queues_.keys = reinterpret_cast<detail::Count*>(base + offsets.keys);
+  }
 }
 
 // All chunks are free, all queues empty.

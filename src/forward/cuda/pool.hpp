@@ -17,6 +17,13 @@ struct PoolSize {
   std::uint32_t kinds = 0;
   std::uint32_t device_chunks = 0;
   std::uint32_t host_chunks = 0;
+  // If items are to be in order: of all chunks, for each; and there are as many chunks again for
+  // the items in order.
+  std::uint32_t keys_per_chunk = 0;
+
+  [[nodiscard]] std::size_t device_bytes() const noexcept {
+    return std::size_t{device_chunks} * detail::kChunkBytes * (keys_per_chunk > 0 ? 2 : 1);
+  }
 };
 
 // How another process of this host gets at it.

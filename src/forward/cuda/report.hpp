@@ -23,6 +23,7 @@ struct alignas(128) Report {
 // What closing a round needs to know of the kinds.
 struct Kinds {
   std::uint32_t per_chunk[detail::kMaxKinds];
+  std::uint32_t bytes[detail::kMaxKinds];
   bool reduced[detail::kMaxKinds];
 };
 

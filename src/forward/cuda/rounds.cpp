@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "base/fail.hpp"
 #include "forward/cuda/cuda_error.hpp"
 #include "forward/cuda/team.hpp"
 
@@ -81,12 +82,30 @@ Status Team::begin_close() {
                                 steady_clock::now() + terms_.patience, "the other processes"));
     }
   }
-  if (owner_) {
-    GODWIT_CHECK(
-        check_cuda(close_round(queues_, terms_.kinds, round, board_->device_report(round), stream_),
-                   "ending a round"));
-  }
+
+  const detail::Queues closing = queues_;
   queues_.parity ^= 1;
+  if (!owner_) return {};
+  Report* const report = sorter_ != nullptr ? board_->device_draft() : board_->device_report(round);
+  GODWIT_CHECK(
+      check_cuda(close_round(closing, terms_.kinds, round, report, stream_), "ending a round"));
+  return sorter_ != nullptr ? sort_round(round) : Status{};
+}
+
+// Items are put in order before anybody is told of them: the report is written here then.
+Status Team::sort_round(std::uint64_t round) {
+  BoardPage& page = board_->page();
+  const std::atomic_ref<std::uint64_t> drafted(page.draft.round);
+  GODWIT_CHECK(board_->wait([&] { return drafted.load(std::memory_order_acquire) == round; },
+                            steady_clock::now() + terms_.patience, "the kernels of a round"));
+  const std::span items(page.draft.items, std::size_t{terms_.size.kinds} * terms_.size.ranks);
+  GODWIT_CHECK(sorter_->sort(queues_, terms_.kinds, items, stream_));
+  GODWIT_CHECK(check_cuda(cudaStreamSynchronize(stream_), "sorting items"));
+  Report& report = page.reports[round % kReports];
+  report.alive = page.draft.alive;
+  report.refusals = page.draft.refusals;
+  std::copy(items.begin(), items.end(), report.items);
+  std::atomic_ref(report.round).store(round, std::memory_order_release);
   return {};
 }
 
@@ -101,6 +120,17 @@ Status Team::end_close() {
   std::copy_n(report.items, terms_.size.kinds * terms_.size.ranks, items_.begin());
   refusal_.reset();
   if (Status taken = check_refusals(report.refusals); !taken) refusal_ = std::move(taken).error();
+  for (Member& member : members_) {
+    if (queues_.keys != nullptr && member.launches > detail::kMaxLaunches - 1) {
+      refusal_ =
+          Error{ErrorCode::unsupported,
+                fmt::format("rank {} launched {} kernels in one round of a deterministic "
+                            "exchange, which keeps no more than {} apart: the order of items "
+                            "is not certain",
+                            member.rank, member.launches, detail::kMaxLaunches - 1)};
+    }
+    member.launches = 0;
+  }
   return {};
 }
 
@@ -135,7 +165,7 @@ std::uint64_t Team::local_items() const noexcept {
 // One for all members if they run the same functor, else one for each.
 Result<std::vector<Crew>> Team::form_crews() {
   std::vector<Crew> crews;
-  for (const Member& member : members_) {
+  for (Member& member : members_) {
     GODWIT_TRY(Crew crew, this->crew(member, member.functor, stream_));
     crews.push_back(crew);
   }
@@ -151,9 +181,11 @@ Result<std::vector<Crew>> Team::form_crews() {
 
 Status Team::launch_crews(std::span<const Crew> crews) {
   const std::uint64_t expected = std::max(kSmallRound, 2 * local_items());
+  detail::Queues queues = queues_;
+  queues.launch = detail::kMaxLaunches - 1;  // after what members launched in this round themselves
   for (std::size_t i = 0; i < crews.size(); ++i) {
     if (members_[i].processed) continue;
-    GODWIT_CHECK(detail::launch_items(members_[i].launcher, queues_, crews[i], expected, stream_));
+    GODWIT_CHECK(detail::launch_items(members_[i].launcher, queues, crews[i], expected, stream_));
   }
   return {};
 }
@@ -191,7 +223,7 @@ Status Team::run_rounds() {
   GODWIT_CHECK(begin_close());
   // Within one process the next round is launched before the last one's report is read: a launch
   // that finds no items costs less than a GPU that waits for the host.
-  const std::uint64_t ahead = processes_ == 1 ? 1 : 0;
+  const std::uint64_t ahead = processes_ == 1 && sorter_ == nullptr ? 1 : 0;
   do {
     while (begun_ - ended_ <= ahead) {
       GODWIT_CHECK(launch_folds());

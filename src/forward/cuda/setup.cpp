@@ -9,6 +9,7 @@
 #include <map>
 #include <vector>
 
+#include "base/fail.hpp"
 #include "forward/cuda/cuda_error.hpp"
 
 namespace godwit::cuda {
@@ -49,6 +50,7 @@ struct Hello {
   std::array<char, 16> gpu{};
   std::uint64_t queue_bytes = 0;
   std::uint64_t spill_bytes = 0;
+  bool deterministic = false;
   std::uint32_t kinds = 0;
   std::array<KindCard, detail::kMaxKinds> cards{};
 };
@@ -97,6 +99,7 @@ Hello introduce(std::span<const ItemType> types, const Options& options) {
               .process = ::getpid(),
               .queue_bytes = options.queue_bytes,
               .spill_bytes = options.spill_bytes,
+              .deterministic = options.deterministic,
               .kinds = static_cast<std::uint32_t>(types.size())};
   for (std::size_t i = 0; i < types.size(); ++i) {
     hello.cards[i] = {.name = hash_of(types[i].name),
@@ -132,6 +135,10 @@ Status compare(const Hello& mine, const Hello& theirs, Rank rank) {
     return fail(ErrorCode::type_mismatch,
                 "rank {} makes the exchange with other item types than rank 0 does", rank);
   }
+  if (theirs.deterministic != mine.deterministic) {
+    return fail(ErrorCode::type_mismatch,
+                "rank {} and rank 0 differ in whether the exchange is deterministic", rank);
+  }
   return {};
 }
 
@@ -143,16 +150,27 @@ Terms agree(const std::vector<Hello>& hellos, const Options& options) {
     queue_bytes += hello.queue_bytes;
     spill_bytes += hello.spill_bytes;
   }
+  if (options.deterministic) {
+    queue_bytes /= 2;
+    spill_bytes = 0;
+  }
   const std::uint64_t chunks = std::max<std::uint64_t>(queue_bytes / detail::kChunkBytes, 1);
   terms.size = {.ranks = static_cast<std::uint32_t>(hellos.size()),
                 .kinds = hellos.front().kinds,
                 .device_chunks = static_cast<std::uint32_t>(chunks),
                 .host_chunks = static_cast<std::uint32_t>(spill_bytes / detail::kChunkBytes)};
+  if (options.deterministic) {
+    for (std::uint32_t kind = 0; kind < terms.size.kinds; ++kind) {
+      terms.size.keys_per_chunk = std::max(
+          terms.size.keys_per_chunk, detail::items_per_chunk(hellos.front().cards[kind].size));
+    }
+  }
   return terms;
 }
 
 Terms with_kinds(Terms terms, std::span<const ItemType> types) {
   for (std::size_t i = 0; i < types.size(); ++i) {
+    terms.kinds.bytes[i] = types[i].size;
     terms.kinds.per_chunk[i] = detail::items_per_chunk(types[i].size);
     terms.kinds.reduced[i] = types[i].form == godwit::detail::ItemForm::reduced;
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/fail.hpp"
 #include "forward/cuda/cuda_error.hpp"
 
 namespace godwit::cuda {
@@ -37,6 +38,9 @@ Result<std::shared_ptr<Team>> Team::own(const Terms& terms, std::span<const Rank
   GODWIT_TRY(team->board_, Board::create(spill));
   GODWIT_TRY(team->pool_, Pool::create(terms.size, team->board_->device_chunks()));
   team->owner_ = true;
+  if (terms.size.keys_per_chunk > 0) {
+    GODWIT_TRY(team->sorter_, Sorter::create(team->pool_->queues()));
+  }
   team->processes_ = static_cast<std::uint32_t>(others.size() + 1);
   for (const pid_t other : others) GODWIT_CHECK(team->board_->watch(other));
   GODWIT_CHECK(team->start());
@@ -127,13 +131,17 @@ std::uint64_t Team::items(std::uint32_t kind, Rank rank) const noexcept {
   return items_[kind * terms_.size.ranks + static_cast<std::uint32_t>(rank)];
 }
 
-Result<Crew> Team::crew(const Member& member, std::span<const std::byte> functor,
-                        cudaStream_t stream) {
+Result<Crew> Team::crew(Member& member, std::span<const std::byte> functor, cudaStream_t stream) {
   const std::size_t index = index_of(member);
   std::byte* const place = crew_memory_ + index * kCrewPlace;
-  GODWIT_CHECK(check_cuda(
-      cudaMemcpyAsync(place, functor.data(), functor.size(), cudaMemcpyHostToDevice, stream),
-      "sending a functor to the GPU"));
+  const bool there = std::equal(functor.begin(), functor.end(), member.sent_functor.begin(),
+                                member.sent_functor.end());
+  if (!there) {
+    member.sent_functor.assign(functor.begin(), functor.end());
+    GODWIT_CHECK(check_cuda(cudaMemcpyAsync(place, member.sent_functor.data(), functor.size(),
+                                            cudaMemcpyHostToDevice, stream),
+                            "sending a functor to the GPU"));
+  }
   const auto* const numbers =
       reinterpret_cast<const std::uint32_t*>(crew_memory_ + members_.size() * kCrewPlace);
   return Crew{.functors = place,

@@ -17,6 +17,7 @@
 #include "forward/cuda/board.hpp"
 #include "forward/cuda/meeting.hpp"
 #include "forward/cuda/pool.hpp"
+#include "forward/cuda/sorter.hpp"
 #include "godwit/detail/forward/cuda/port.cuh"
 #include "godwit/items.hpp"
 
@@ -45,12 +46,14 @@ struct Member {
   Rank rank = 0;
   cudaStream_t stream = nullptr;
   cudaEvent_t idle = nullptr;
-  bool stream_used = false;   // in this round, as far as is known
-  bool stream_given = false;  // the user launches on it
-  bool processed = true;      // this round's items
+  bool stream_used = false;    // in this round, as far as is known
+  bool stream_given = false;   // the user launches on it
+  bool processed = true;       // this round's items
+  std::uint32_t launches = 0;  // in this round
   std::vector<detail::Fold> folds;
   detail::Launcher launcher;
   std::span<const std::byte> functor;
+  std::vector<std::byte> sent_functor;  // what the GPU has; sent again only if it changes
   std::uint64_t ran_items = 0;
 };
 
@@ -75,7 +78,7 @@ class Team : public std::enable_shared_from_this<Team> {
   [[nodiscard]] const detail::Queues& queues() const noexcept { return queues_; }
   [[nodiscard]] std::uint64_t items(std::uint32_t kind, Rank rank) const noexcept;
   // One rank's place for a functor on the GPU; filled on `stream`.
-  [[nodiscard]] Result<detail::Crew> crew(const Member& member, std::span<const std::byte> functor,
+  [[nodiscard]] Result<detail::Crew> crew(Member& member, std::span<const std::byte> functor,
                                           cudaStream_t stream);
 
   // By each member's own thread.
@@ -97,6 +100,7 @@ class Team : public std::enable_shared_from_this<Team> {
   [[nodiscard]] Status await_streams();
   [[nodiscard]] Status begin_close();
   [[nodiscard]] Status end_close();
+  [[nodiscard]] Status sort_round(std::uint64_t round);
   [[nodiscard]] Status check_refusals(const detail::Refusals& refusals) const;
   [[nodiscard]] Result<std::vector<detail::Crew>> form_crews();
   [[nodiscard]] Status launch_crews(std::span<const detail::Crew> crews);
@@ -109,6 +113,7 @@ class Team : public std::enable_shared_from_this<Team> {
   Meeting meeting_;
   std::unique_ptr<Board> board_;
   std::unique_ptr<Pool> pool_;
+  std::unique_ptr<Sorter> sorter_;  // the owner's, if items are to be in order
   bool owner_ = false;
   std::uint32_t processes_ = 1;
   cudaStream_t stream_ = nullptr;

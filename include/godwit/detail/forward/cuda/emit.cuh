@@ -39,10 +39,11 @@ __device__ inline void note_refusal(const Queues& queues, Emitted why, Rank to) 
   }
 }
 
-// The threads of a warp that emit to one rank at the same time reserve together. `to` is a rank.
+// The threads of a warp that emit to one rank at the same time reserve together. `to` is a rank;
+// `key` matters only if items are to be in order.
 template <class T>
 __device__ inline Emitted emit_directly(const Queues& queues, const T& item, std::uint32_t kind,
-                                        Rank to) {
+                                        Rank to, Count key) {
   constexpr std::uint32_t kPerChunk = items_per_chunk(sizeof(T));
   const std::uint32_t bin = kind * queues.ranks + static_cast<std::uint32_t>(to);
   const unsigned peers = __match_any_sync(__activemask(), bin);
@@ -59,9 +60,12 @@ __device__ inline Emitted emit_directly(const Queues& queues, const T& item, std
   ChunkId* const table = queues.write_table(bin);
   if (offset == 0) provide_chunk(queues, table, chunk);
   __syncwarp(peers);  // what the others wait for is there before anybody waits
-  std::byte* const base = await_chunk(queues, table, chunk);
-  if (base == nullptr) return Emitted::full;
-  store_item(base + std::size_t{offset} * sizeof(T), item);
+  const ChunkId id = await_chunk(queues, table, chunk);
+  if (id == kNoChunk) return Emitted::full;
+  store_item(queues.chunk(id) + std::size_t{offset} * sizeof(T), item);
+  if (queues.keys != nullptr) {
+    queues.keys[std::size_t{id} * queues.keys_per_chunk + offset] = key;
+  }
   return Emitted::ok;
 }
 

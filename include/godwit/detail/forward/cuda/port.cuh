@@ -42,8 +42,8 @@ class GODWIT_API Port {
       Group& group, std::span<const godwit::detail::ItemType> types, const Options& options);
   virtual ~Port() = default;
 
-  // What this round's kernels see.
-  [[nodiscard]] virtual Queues queues() const noexcept = 0;
+  // What this round's kernels see; anew for each launch.
+  [[nodiscard]] virtual Queues begin_launch() noexcept = 0;
   // On which this rank's kernels are launched; advance() waits for what is on it.
   [[nodiscard]] virtual cudaStream_t stream() noexcept = 0;
   // The same, for the user: what he launches is not known here.

@@ -18,6 +18,7 @@ struct Tile {
   std::uint32_t count = 0;
   std::uint32_t kind = 0;
   std::uint32_t member = 0;  // of the crew
+  Count first = 0;           // index of its first item among those of the rank and kind
 };
 
 // Walks over the incoming items of a crew in tiles; each block takes every gridDim.x-th.
@@ -73,7 +74,8 @@ class Tiles {
   __device__ void locate(std::uint32_t bin, std::uint32_t of_list, Tile& tile) const {
     constexpr std::uint32_t kPerChunk = items_per_chunk(size) / kThreads;  // tiles
     static_assert(items_per_chunk(size) % kThreads == 0);
-    const Count left = queues_.reading(bin).items - Count{of_list} * kThreads;
+    tile.first = Count{of_list} * kThreads;
+    const Count left = queues_.reading(bin).items - tile.first;
     tile.count = left < kThreads ? static_cast<std::uint32_t>(left) : kThreads;
     tile.items = queues_.chunk(queues_.read_table(bin)[of_list / kPerChunk]) +
                  std::size_t{of_list % kPerChunk} * kThreads * size;
@@ -142,7 +144,8 @@ __global__ void __launch_bounds__(BlockShape<Items...>::kThreads)
     if (threadIdx.x < tile.count) {
       const auto& functor =
           *reinterpret_cast<const Functor*>(crew.functors + tile.member * crew.functor_stride);
-      StagedEmitter<Items...> out(queues, stage, static_cast<Rank>(crew.ranks[tile.member]));
+      StagedEmitter<Items...> out(queues, stage, static_cast<Rank>(crew.ranks[tile.member]),
+                                  tile.kind, tile.first + threadIdx.x);
       item.process(tile, functor, out);
     }
     __syncthreads();
@@ -164,7 +167,7 @@ __global__ void __launch_bounds__(BlockShape<Items...>::kThreads)
   const std::uint64_t step = std::uint64_t{gridDim.x} * blockDim.x;
   for (std::uint64_t base = std::uint64_t{blockIdx.x} * blockDim.x; base < count; base += step) {
     if (base + threadIdx.x < count) {
-      StagedEmitter<Items...> out(queues, stage, rank);
+      StagedEmitter<Items...> out(queues, stage, rank, 0, base + threadIdx.x);
       functor(base + threadIdx.x, out);
     }
     __syncthreads();

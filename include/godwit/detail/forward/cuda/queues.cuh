@@ -67,6 +67,11 @@ struct Queues {
   std::uint32_t ranks = 0;
   std::uint32_t kinds = 0;
   std::uint32_t parity = 0;  // the set that is read; the other is written
+  // Only if items are to be in order: each item's key, by chunk and place, and which of the
+  // launches of a round this is.
+  Count* keys = nullptr;
+  std::uint32_t keys_per_chunk = 0;
+  std::uint32_t launch = 0;
 
   [[nodiscard]] GODWIT_KERNEL std::uint32_t bins() const { return kinds * ranks; }
   [[nodiscard]] GODWIT_KERNEL Queue& reading(std::uint32_t bin) const {
@@ -82,10 +87,20 @@ struct Queues {
     return tables + (std::size_t{parity ^ 1} * bins() + bin) * table_length;
   }
   [[nodiscard]] GODWIT_KERNEL std::byte* chunk(ChunkId id) const {
-    return id < device_count ? device_chunks + std::size_t{id} * kChunkBytes
-                             : host_chunks + std::size_t{id - device_count} * kChunkBytes;
+    return id < device_count || host_count == 0
+               ? device_chunks + std::size_t{id} * kChunkBytes
+               : host_chunks + std::size_t{id - device_count} * kChunkBytes;
   }
 };
+
+// Where an item belongs among those of its kind for its rank: by the rank that emitted it, the
+// launch, and the item or index that it was emitted for. What was emitted for one comes from one
+// thread, in the order in which it lies in the queue.
+inline constexpr std::uint32_t kMaxLaunches = 1024;  // of a rank in a round
+GODWIT_KERNEL constexpr Count key_of(Rank rank, std::uint32_t launch, std::uint32_t kind,
+                                     Count index) {
+  return static_cast<Count>(rank) << 58 | Count{launch} << 48 | Count{kind} << 45 | index;
+}
 
 // The ranks whose items a launch processes, and each one's functor.
 struct Crew {
@@ -121,9 +136,9 @@ __device__ inline void provide_chunk(const Queues& queues, ChunkId* table, Count
   *reinterpret_cast<volatile ChunkId*>(table + chunk) = take_chunk(queues);
 }
 
-// Null: there is none.
-__device__ inline std::byte* await_chunk(const Queues& queues, const ChunkId* table, Count chunk) {
-  if (chunk >= queues.table_length) return nullptr;
+// kNoChunk: there is none.
+__device__ inline ChunkId await_chunk(const Queues& queues, const ChunkId* table, Count chunk) {
+  if (chunk >= queues.table_length) return kNoChunk;
   const auto* const entry = reinterpret_cast<const volatile ChunkId*>(table + chunk);
   ChunkId id = *entry;
   if (id == kNotYet) {
@@ -134,7 +149,7 @@ __device__ inline std::byte* await_chunk(const Queues& queues, const ChunkId* ta
     } while (id == kNotYet && now_ns() < until);
     if (id == kNotYet) atomicAdd(&queues.refusals->stuck, Count{1});
   }
-  return id < kNoChunk ? queues.chunk(id) : nullptr;
+  return id < kNoChunk ? id : kNoChunk;
 }
 
 // Where a run of items goes: it may begin in one chunk and end in the next.
@@ -158,9 +173,12 @@ __device__ inline Run reserve(const Queues& queues, std::uint32_t bin, std::uint
   if (crosses) provide_chunk(queues, table, chunk + 1);
   Run run;
   run.split = crosses ? kPerChunk - offset : count;
-  run.first = await_chunk(queues, table, chunk);
-  if (run.first != nullptr) run.first += std::size_t{offset} * size;
-  if (crosses) run.second = await_chunk(queues, table, chunk + 1);
+  const ChunkId first = await_chunk(queues, table, chunk);
+  if (first != kNoChunk) run.first = queues.chunk(first) + std::size_t{offset} * size;
+  if (crosses) {
+    const ChunkId second = await_chunk(queues, table, chunk + 1);
+    if (second != kNoChunk) run.second = queues.chunk(second);
+  }
   return run;
 }
 

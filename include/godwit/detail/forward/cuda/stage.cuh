@@ -65,9 +65,11 @@ class Stage {
   // Words of shared memory for the user of the stage, one for each bin.
   [[nodiscard]] __device__ std::uint32_t* spare() const { return starts_ + queues_.bins(); }
 
-  // Takes an item if there is a slot for it.
+  // Takes an item if there is a slot for it. Where items are to be in order none is taken: they
+  // would overtake those that found no slot.
   template <class T>
   __device__ bool put(const T& item, std::uint32_t bin) {
+    if (queues_.keys != nullptr) return false;
     const std::uint32_t slot = next_slot();
     if (slot >= Shape::kSlots) return false;
     store_item(slot_at(slot), item);
@@ -207,8 +209,13 @@ class Stage {
 template <class... Items>
 class StagedEmitter {
  public:
-  __device__ StagedEmitter(const Queues& queues, Stage<Items...>& stage, Rank rank)
-      : queues_(queues), stage_(stage), rank_(rank) {}
+  // `kind` and `index`: of the item that is processed.
+  __device__ StagedEmitter(const Queues& queues, Stage<Items...>& stage, Rank rank,
+                           std::uint32_t kind, Count index)
+      : queues_(queues),
+        stage_(stage),
+        rank_(rank),
+        key_(key_of(rank, queues.launch, kind, index)) {}
 
   // An item that finds no room is refused when the block writes: the next advance() tells of it.
   template <class T>
@@ -221,7 +228,7 @@ class StagedEmitter {
     if (stage_.put(item, kKind * queues_.ranks + static_cast<std::uint32_t>(to))) {
       return Emitted::ok;
     }
-    const Emitted status = emit_directly(queues_, item, kKind, to);
+    const Emitted status = emit_directly(queues_, item, kKind, to, key_);
     if (status != Emitted::ok) note_refusal(queues_, status, to);
     return status;
   }
@@ -229,7 +236,7 @@ class StagedEmitter {
   template <class T>
   [[nodiscard]] __device__ Emitted try_emit(const T& item, Rank to, Priority = Priority::normal) {
     if (static_cast<std::uint32_t>(to) >= queues_.ranks) return Emitted::bad_rank;
-    return emit_directly(queues_, item, checked_kind<T, Items...>(), to);
+    return emit_directly(queues_, item, checked_kind<T, Items...>(), to, key_);
   }
   [[nodiscard]] __device__ Rank rank() const { return rank_; }
   [[nodiscard]] __device__ Rank ranks() const { return static_cast<Rank>(queues_.ranks); }
@@ -238,6 +245,7 @@ class StagedEmitter {
   const Queues& queues_;
   Stage<Items...>& stage_;
   Rank rank_;
+  Count key_;
 };
 
 }  // namespace godwit::cuda::detail
