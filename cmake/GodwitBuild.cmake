@@ -26,15 +26,17 @@ if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 
 add_library(godwit_options INTERFACE)
-target_compile_options(godwit_options INTERFACE
+set(warnings
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Woverloaded-virtual
   -Wcast-qual -Wimplicit-fallthrough -Werror)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC 12 sees dangling and uninitialised memory in inlined library code that is not there.
-  target_compile_options(godwit_options INTERFACE
+  list(APPEND warnings
     -Wno-maybe-uninitialized -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread
     -Wno-array-bounds)
 endif()
+# nvcc has warnings of its own: GodwitCuda.
+target_compile_options(godwit_options INTERFACE $<$<NOT:$<COMPILE_LANGUAGE:CUDA>>:${warnings}>)
 if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # A class with members of an unnamed namespace's type is one only because its source is now included.
   target_compile_options(godwit_options INTERFACE -Wno-subobject-linkage)

@@ -56,7 +56,7 @@ class File:
         if self.is_code and count > MAX_LINES and self.path not in LONG_FILES:
             self.say(1, "file-length", f"{count} lines, more than {MAX_LINES}: split it by idea, or "
                      "list it in LONG_FILES (tools/check_tidy.py) with the reason it stays whole")
-        if self.suffix == ".hpp" and "#pragma once" not in self.lines:
+        if self.suffix in (".hpp", ".cuh") and "#pragma once" not in self.lines:
             self.say(1, "pragma-once", "a header needs #pragma once")
 
     def check_line(self, number: int, line: str) -> None:

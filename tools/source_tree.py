@@ -5,7 +5,7 @@ import re
 import sys
 
 CODE_FOLDERS = ("include", "src", "apps", "bench", "examples", "fuzz", "tests", "tools")
-CODE_SUFFIXES = {".hpp", ".cpp", ".h", ".c", ".cc"}
+CODE_SUFFIXES = {".hpp", ".cpp", ".h", ".c", ".cc", ".cu", ".cuh"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 

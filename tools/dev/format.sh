@@ -3,7 +3,7 @@
 dev_format() {
   local files
   mapfile -t files < <(git ls-files --cached --others --exclude-standard -- \
-    '*.hpp' '*.cpp' '*.h' '*.c' | while read -r file; do [[ -f $file ]] && echo "$file"; done)
+    '*.hpp' '*.cpp' '*.h' '*.c' '*.cu' '*.cuh' | while read -r file; do [[ -f $file ]] && echo "$file"; done)
   [[ ${#files[@]} -gt 0 ]] || return 0
   if [[ ${1:-} == --check ]]; then
     printf '%s\0' "${files[@]}" |

@@ -1,0 +1,159 @@
+// Forwarding on one GPU with ranks as threads of one process: how many items move per second, and
+// how long a round takes, beside a plain copy of the same bytes in the same run.
+//
+//   bench_forward_cuda [--quick]
+//
+// A round reads every incoming item and emits it to a random rank. A line per number of ranks, item
+// size and number of items: the copy; rounds of run(); rounds of process() and advance() with one
+// thread per rank.
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+#include "forward_cuda/travellers.cuh"
+#include "godwit/cuda/exchange.cuh"
+#include "godwit/group.hpp"
+
+namespace {
+
+using godwit::Rank;
+using godwit::Status;
+using godwit::bench::Clock;
+using godwit::bench::Depart;
+using godwit::bench::Hop;
+using godwit::bench::Traveller;
+using godwit::bench::us_since;
+
+// Microseconds of a device-to-device copy; the median of a few.
+double copy_us(std::size_t bytes) {
+  void* from = nullptr;
+  void* to = nullptr;
+  cudaStream_t stream = nullptr;
+  if (cudaMalloc(&from, bytes) != cudaSuccess || cudaMalloc(&to, bytes) != cudaSuccess ||
+      cudaStreamCreate(&stream) != cudaSuccess) {
+    return 0;
+  }
+  cudaMemsetAsync(from, 1, bytes, stream);
+  const int repeats = bytes < (std::size_t{64} << 20) ? 50 : 5;
+  std::vector<double> times;
+  for (int i = 0; i < 5; ++i) {
+    cudaStreamSynchronize(stream);
+    const auto begin = Clock::now();
+    for (int k = 0; k < repeats; ++k) {
+      cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream);
+    }
+    cudaStreamSynchronize(stream);
+    times.push_back(us_since(begin) / repeats);
+  }
+  std::sort(times.begin(), times.end());
+  cudaStreamDestroy(stream);
+  cudaFree(from);
+  cudaFree(to);
+  return times[times.size() / 2];
+}
+
+struct Point {
+  double run_us = 0;    // a round of run()
+  double round_us = 0;  // a round of process() and advance()
+};
+
+// Rank 0 measures; the others take part.
+template <std::size_t size>
+Status measure(godwit::Group& group, std::uint64_t per_rank, std::size_t queue_bytes,
+               Point& point) {
+  const std::uint32_t rounds = per_rank < 200'000 ? 400 : 10;
+  auto made = godwit::cuda::Exchange<Traveller<size>>::create(group, {.queue_bytes = queue_bytes});
+  if (!made) return tl::unexpected(made.error());
+  auto& exchange = *made;
+  for (int repeat = 0; repeat < 3; ++repeat) {
+    if (auto begun = exchange.launch(per_rank, Depart<size>{rounds}); !begun) return begun;
+    if (auto round = exchange.advance(); !round) return tl::unexpected(round.error());
+    const auto begin = Clock::now();
+    const auto report = exchange.run(Hop{});
+    if (!report) return tl::unexpected(report.error());
+    const double us = us_since(begin) / rounds;
+    if (group.rank() == 0) point.run_us = repeat == 0 ? us : std::min(us, point.run_us);
+  }
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    if (auto begun = exchange.launch(per_rank, Depart<size>{rounds}); !begun) return begun;
+    auto round = exchange.advance();
+    const auto begin = Clock::now();
+    while (round && round->alive > 0) {
+      if (auto processed = exchange.process(Hop{}); !processed) return processed;
+      round = exchange.advance();
+    }
+    if (!round) return tl::unexpected(round.error());
+    const double us = us_since(begin) / rounds;
+    if (group.rank() == 0) point.round_us = repeat == 0 ? us : std::min(us, point.round_us);
+  }
+  return {};
+}
+
+template <std::size_t size>
+bool show(Rank ranks, std::uint64_t all) {
+  const std::uint64_t per_rank = all / static_cast<std::uint64_t>(ranks);
+  const std::size_t bytes = all * size;
+  // Twice for the two rounds that are held, and what random numbers are uneven by.
+  const std::size_t queue_bytes = 2 * per_rank * size * 11 / 10 + (std::size_t{8} << 20);
+  const double copy = copy_us(bytes);
+  Point point;
+  const Status done = godwit::run_ranks(ranks, [&](godwit::Group& group) {
+    return measure<size>(group, per_rank, queue_bytes, point);
+  });
+  if (!done) {
+    std::printf("%5d %5zu %10llu  %s\n", ranks, size, static_cast<unsigned long long>(all),
+                done.error().message.c_str());
+    return false;
+  }
+  const auto rate = [&](double us) { return static_cast<double>(all) / us / 1e3; };
+  std::printf("%5d %5zu %10llu  %9.1f %7.2f   %9.1f %7.2f %5.2f   %9.1f %7.2f\n", ranks, size,
+              static_cast<unsigned long long>(all), copy, rate(copy), point.run_us,
+              rate(point.run_us), point.run_us / copy, point.round_us, rate(point.round_us));
+  std::fflush(stdout);
+  return true;
+}
+
+template <std::size_t size>
+bool show_all(const std::vector<Rank>& ranks, const std::vector<std::uint64_t>& counts) {
+  bool good = true;
+  for (const Rank count : ranks) {
+    for (const std::uint64_t items : counts) good = show<size>(count, items) && good;
+  }
+  return good;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const bool quick = argc > 1 && std::strcmp(argv[1], "--quick") == 0;
+  int gpus = 0;
+  if (cudaGetDeviceCount(&gpus) != cudaSuccess || gpus == 0) {
+    std::puts("no GPU here");
+    return 77;
+  }
+  cudaDeviceProp gpu{};
+  cudaGetDeviceProperties(&gpu, 0);
+  std::printf(
+      "%s\n                        copy               run()                     "
+      "process(), advance()\n"
+      "ranks bytes      items         us G/s             us     G/s copies          us    "
+      " G/s\n",
+      gpu.name);
+  constexpr std::uint64_t kGoal = std::uint64_t{4} << 23;
+  bool good = show<64>(4, kGoal);
+  good = show<64>(4, 10'000) && good;
+  if (quick) return good ? 0 : 1;
+  const std::vector<std::uint64_t> counts{1'000,     10'000,     100'000,
+                                          1'000'000, 10'000'000, 100'000'000};
+  good = show_all<64>({2, 4, 8}, counts) && good;
+  good = show_all<20>({4}, counts) && good;
+  good = show_all<32>({2, 4, 8}, counts) && good;
+  good = show_all<48>({4}, counts) && good;
+  good = show_all<128>({2, 4, 8}, counts) && good;
+  return good ? 0 : 1;
+}

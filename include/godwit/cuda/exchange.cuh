@@ -1,0 +1,180 @@
+// cuda::Exchange: work items that migrate between ranks on a GPU. It reads as godwit::Exchange
+// does, and runs the same functors, compiled by nvcc.
+//
+//   auto exchange = godwit::cuda::Exchange<Ray>::create(group, {.device = 0}).value();
+//   exchange.launch(pixels, Shoot{camera}).value();       // functor(index, out), on the GPU
+//   auto report = exchange.run(March{scene});             // functor(item, out), until none is left
+//
+// or round by round, with a kernel of one's own:
+//
+//   while (exchange.advance().value().alive > 0)
+//     trace<<<grid, block, 0, exchange.stream()>>>(exchange.device(), scene);
+//
+// Ranks are the members of a Group on one host that share a GPU: threads, processes, or both. Items
+// are written straight into their destination's queue in the GPU's memory, whoever emits them:
+// advance() moves nothing.
+//
+// Threads: an Exchange belongs to the thread that is its rank. Every rank makes it, in the same
+// order and with the same item types, and calls advance() and run() in the same order: they wait
+// for each other, at most Options::patience.
+//
+// Errors: items that could not be taken are told by the next advance() or run(): invalid_argument
+// for a rank that does not exist, resource_exhausted for lack of room. node_lost: a rank left or
+// died; the exchange is over then, on all ranks. Errors of CUDA itself are `internal`, and last.
+//
+// Functors are trivially copyable and are copied to the GPU for every call. In a process, run() of
+// all ranks is one launch per round.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "godwit/cuda/device_view.cuh"
+#include "godwit/cuda/options.hpp"
+#include "godwit/detail/forward/cuda/port.cuh"
+#include "godwit/detail/forward/cuda/process.cuh"
+#include "godwit/error.hpp"
+#include "godwit/exchange_options.hpp"
+#include "godwit/group.hpp"
+#include "godwit/items.hpp"
+
+namespace godwit::cuda {
+
+template <class... Items>
+class Exchange {
+  static_assert(sizeof...(Items) >= 1 && sizeof...(Items) <= detail::kMaxKinds,
+                "godwit: a cuda::Exchange has 1 to 8 item types");
+  static_assert(((godwit::detail::ItemTraits<Items>::kForm != godwit::detail::ItemForm::tailed) &&
+                 ...),
+                "godwit: items with tails do not travel between GPUs");
+  using Shape = detail::BlockShape<Items...>;
+  using Layout = detail::StageLayout<Shape>;
+
+ public:
+  using View = DeviceView<Items...>;
+
+  // Waits for all ranks of the group. unsupported: no GPU, or ranks on several hosts or GPUs.
+  // out_of_memory: the GPU has less than asked for. type_mismatch: ranks differ in item types or
+  // options.
+  [[nodiscard]] static Result<Exchange> create(Group& group, const Options& options = {}) {
+    (godwit::detail::check_item<typename godwit::detail::ItemTraits<Items>::Value>(), ...);
+    static constexpr std::array types{godwit::detail::item_type<Items>()...};
+    auto port = detail::Port::create(group, types, options);
+    if (!port) return tl::unexpected(port.error());
+    return Exchange(std::move(*port), group);
+  }
+
+  // Runs functor(index, out) for every index below `count` on the GPU, as this rank: how items come
+  // into being.
+  template <class Functor>
+  [[nodiscard]] Status launch(std::uint64_t count, const Functor& functor) {
+    check_functor<Functor>();
+    if (count == 0) return {};
+    auto launcher = launcher_of(detail::process_indices<Functor, Items...>);
+    if (!launcher) return tl::unexpected(launcher.error());
+    const detail::Queues queues = port_->begin_launch();
+    const std::uint64_t wanted = (count + Shape::kThreads - 1) / Shape::kThreads;
+    const auto blocks =
+        static_cast<unsigned>(wanted < launcher->blocks ? wanted : launcher->blocks);
+    detail::process_indices<Functor, Items...>
+        <<<blocks, Shape::kThreads, launcher->shared_bytes, port_->stream()>>>(queues, functor,
+                                                                               rank_, count);
+    return detail::check_launch("functor(index, out)");
+  }
+
+  // Says what becomes of items of a Reduced kind: fold(item), on the GPU, by many threads at once,
+  // before the kernels of the next round. Every rank says it before the first advance() or run().
+  template <class T, class FoldOne>
+  void reduce(const FoldOne& fold) {
+    constexpr std::uint32_t kKind = detail::checked_kind<T, Items...>();
+    port_->set_fold(
+        kKind, [fold](const detail::Queues& queues, std::uint32_t bin, cudaStream_t stream) {
+          detail::fold_items<T, FoldOne><<<kFoldBlocks, 256, 0, stream>>>(queues, fold, bin);
+        });
+  }
+
+  // Ends the round: all that was emitted is incoming at its destination; what was incoming is gone.
+  // Waits for this rank's stream and for the other ranks.
+  [[nodiscard]] Result<Round> advance() { return port_->advance(); }
+
+  // Runs functor(item, out) for every incoming item of a kind that is not reduced. Does not wait.
+  template <class Functor>
+  [[nodiscard]] Status process(const Functor& functor) {
+    check_functor<Functor>();
+    auto launcher = launcher_of(detail::process_items<Functor, Items...>);
+    if (!launcher) return tl::unexpected(launcher.error());
+    auto crew = port_->crew(std::as_bytes(std::span(&functor, 1)));
+    if (!crew) return tl::unexpected(crew.error());
+    std::uint64_t items = 0;
+    for (std::uint32_t kind = 0; kind < sizeof...(Items); ++kind) items += port_->incoming(kind);
+    const detail::Queues queues = port_->begin_launch();
+    port_->mark_processed();
+    return detail::launch_items(*launcher, queues, *crew, items, port_->stream());
+  }
+
+  // Runs the functor for every item until none is left on any rank. What was incoming and not yet
+  // processed is processed first.
+  template <class Functor>
+  [[nodiscard]] Result<RunReport> run(const Functor& functor) {
+    check_functor<Functor>();
+    auto launcher = launcher_of(detail::process_items<Functor, Items...>);
+    if (!launcher) return tl::unexpected(launcher.error());
+    return port_->run(*launcher, std::as_bytes(std::span(&functor, 1)));
+  }
+
+  // For one launch of a kernel of one's own on stream(): this round's queues. Valid until the next
+  // advance(). Whoever asks for it processes the incoming items himself.
+  [[nodiscard]] View device() {
+    port_->mark_processed();
+    return View(port_->begin_launch(), rank_);
+  }
+  [[nodiscard]] cudaStream_t stream() noexcept { return port_->give_stream(); }
+  // This round's incoming items of one kind.
+  template <class T>
+  [[nodiscard]] std::uint64_t incoming_count() const noexcept {
+    return port_->incoming(detail::checked_kind<T, Items...>());
+  }
+
+  [[nodiscard]] Rank rank() const noexcept { return rank_; }
+  [[nodiscard]] Rank ranks() const noexcept { return ranks_; }
+
+ private:
+  template <class Functor>
+  static constexpr void check_functor() {
+    static_assert(std::is_trivially_copyable_v<Functor> &&
+                      sizeof(Functor) <= detail::kMaxFunctorBytes && alignof(Functor) <= 256,
+                  "godwit: a functor is sent to the GPU as memory, at most 4 KiB of it: give it "
+                  "pointers to what lies there already");
+  }
+
+  static constexpr unsigned kFoldBlocks = 264;  // two for each multiprocessor of a large GPU
+
+  Exchange(std::unique_ptr<detail::Port> port, const Group& group)
+      : port_(std::move(port)), rank_(group.rank()), ranks_(group.ranks()) {}
+
+  // Found out once for each kernel.
+  template <class Function>
+  [[nodiscard]] Result<detail::Launcher> launcher_of(Function* kernel) {
+    const auto* const address = reinterpret_cast<const void*>(kernel);
+    for (const detail::Launcher& known : launchers_) {
+      if (known.kernel == address) return known;
+    }
+    const std::size_t bins = sizeof...(Items) * static_cast<std::size_t>(ranks_);
+    auto made = detail::make_launcher(address, Layout::bytes(bins), Shape::kThreads);
+    if (made) launchers_.push_back(*made);
+    return made;
+  }
+
+  std::unique_ptr<detail::Port> port_;
+  std::vector<detail::Launcher> launchers_;
+  Rank rank_;
+  Rank ranks_;
+};
+
+}  // namespace godwit::cuda

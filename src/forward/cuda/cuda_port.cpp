@@ -1,0 +1,128 @@
+// One rank's end of a team.
+#include <algorithm>
+#include <memory>
+
+#include "base/fail.hpp"
+#include "forward/cuda/cuda_error.hpp"
+#include "forward/cuda/setup.hpp"
+#include "forward/cuda/team.hpp"
+#include "godwit/detail/forward/cuda/port.cuh"
+
+namespace godwit::cuda {
+namespace {
+
+class CudaPort final : public detail::Port {
+ public:
+  CudaPort(std::unique_ptr<Mail> mail, std::shared_ptr<Team> team, Rank rank)
+      : mail_(std::move(mail)), team_(std::move(team)), member_(team_->member(rank)) {}
+  ~CudaPort() override {
+    cudaStreamSynchronize(member_.stream);
+    team_->leave(member_);
+  }
+
+  detail::Queues begin_launch() noexcept override {
+    detail::Queues queues = team_->queues();
+    // The last number is for run(). More are told when the round ends.
+    queues.launch = std::min(member_.launches++, detail::kMaxLaunches - 2);
+    return queues;
+  }
+  cudaStream_t stream() noexcept override {
+    member_.stream_used = true;
+    return member_.stream;
+  }
+  cudaStream_t give_stream() noexcept override {
+    member_.stream_given = true;
+    return stream();
+  }
+  Result<detail::Crew> crew(std::span<const std::byte> functor) override {
+    return team_->crew(member_, functor, stream());
+  }
+  void set_fold(std::uint32_t kind, detail::Fold fold) override {
+    member_.folds[kind] = std::move(fold);
+  }
+  void mark_processed() noexcept override { member_.processed = true; }
+
+  Result<Round> advance() override {
+    GODWIT_CHECK(check_folds());
+    return team_->advance(member_);
+  }
+  Result<RunReport> run(const detail::Launcher& launcher,
+                        std::span<const std::byte> functor) override {
+    GODWIT_CHECK(check_folds());
+    return team_->run(member_, launcher, functor);
+  }
+  std::uint64_t incoming(std::uint32_t kind) const noexcept override {
+    return team_->items(kind, member_.rank);
+  }
+
+ private:
+  Status check_folds() const {
+    for (std::uint32_t kind = 0; kind < team_->terms().size.kinds; ++kind) {
+      if (!team_->terms().kinds.reduced[kind] || member_.folds[kind]) continue;
+      return fail(ErrorCode::invalid_argument,
+                  "rank {} has not said what becomes of items of kind {}: call reduce() before the "
+                  "first round",
+                  member_.rank, kind);
+    }
+    return {};
+  }
+
+  std::unique_ptr<Mail> mail_;  // kept: its end would tell the others that this rank is gone
+  std::shared_ptr<Team> team_;
+  Member& member_;
+};
+
+}  // namespace
+
+namespace detail {
+
+Result<std::unique_ptr<Port>> Port::create(Group& group, std::span<const ItemType> types,
+                                           const Options& options) {
+  GODWIT_TRY(auto carrier, group.core().open());
+  auto mail = std::make_unique<Mail>(std::move(carrier), group.rank());
+  GODWIT_TRY(std::shared_ptr<Team> team, set_up(*mail, group, types, options));
+  auto port = std::make_unique<CudaPort>(std::move(mail), team, group.rank());
+  // The first round has no items: it shows that all ranks are there, and that the GPU works.
+  GODWIT_CHECK(team->advance(team->member(group.rank())));
+  return port;
+}
+
+Result<Launcher> make_launcher(const void* kernel, std::size_t shared_bytes,
+                               std::uint32_t threads) {
+  constexpr const char* kWhat = "preparing a kernel";
+  int device = 0;
+  int processors = 0;
+  int at_once = 0;
+  GODWIT_CHECK(check_cuda(cudaGetDevice(&device), kWhat));
+  GODWIT_CHECK(check_cuda(
+      cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device), kWhat));
+  GODWIT_CHECK(check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                               static_cast<int>(shared_bytes)),
+                          kWhat));
+  GODWIT_CHECK(check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+                              &at_once, kernel, static_cast<int>(threads), shared_bytes),
+                          kWhat));
+  return Launcher{.kernel = kernel,
+                  .shared_bytes = shared_bytes,
+                  .threads = threads,
+                  .blocks = static_cast<std::uint32_t>(std::max(at_once, 1) * processors)};
+}
+
+Status launch_items(const Launcher& launcher, const Queues& queues, const Crew& crew,
+                    std::uint64_t items, cudaStream_t stream) {
+  const std::uint64_t wanted = items / launcher.threads + crew.count;
+  const auto blocks = static_cast<unsigned>(std::min<std::uint64_t>(wanted, launcher.blocks));
+  Queues queues_copy = queues;
+  Crew crew_copy = crew;
+  void* arguments[] = {&queues_copy, &crew_copy};
+  return check_cuda(cudaLaunchKernel(launcher.kernel, dim3(blocks), dim3(launcher.threads),
+                                     arguments, launcher.shared_bytes, stream),
+                    "launching functor(item, out)");
+}
+
+Status check_launch(const char* what) {
+  return check_cuda(cudaGetLastError(), what);
+}
+
+}  // namespace detail
+}  // namespace godwit::cuda

@@ -1,0 +1,26 @@
+// A group whose ranks are processes forked off this one, for tests and benchmarks that cannot have
+// a fleet: every two of them share a pair of sockets.
+//
+// The parent must not have used CUDA: what it has begun does not work in its children.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <vector>
+
+#include "godwit/group.hpp"
+
+namespace godwit::cuda {
+
+// How a rank ended.
+struct RankEnd {
+  Status status;
+  bool killed = false;
+  std::chrono::steady_clock::time_point at;  // unless it was killed
+};
+
+// Runs `body` once for each rank, each in a process of its own, and waits for all.
+[[nodiscard]] std::vector<RankEnd> run_forked(Rank ranks,
+                                              const std::function<Status(Group&)>& body);
+
+}  // namespace godwit::cuda

@@ -1,0 +1,153 @@
+// Ranks in processes of their own that share a GPU; skipped where there is none. This process
+// itself never uses CUDA: its children could not then.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <new>
+
+#include "forward/cuda/forked_group_for_test.hpp"
+#include "forward/cuda/walks_for_test.cuh"
+#include "godwit/cuda/exchange.cuh"
+
+namespace godwit::cuda {
+namespace {
+
+bool has_gpu() {
+  const auto ends = run_forked(1, [](Group&) -> Status {
+    int count = 0;
+    if (cudaGetDeviceCount(&count) == cudaSuccess && count > 0) return {};
+    return tl::unexpected(Error{ErrorCode::unsupported, "no GPU"});
+  });
+  return ends.size() == 1 && ends[0].status.has_value();
+}
+
+class CudaProcesses : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!has_gpu()) GTEST_SKIP() << "no GPU here";
+  }
+};
+
+constexpr Rank kRanks = 4;
+constexpr std::uint32_t kHops = 3;
+constexpr std::uint64_t kWalks = 20'000;
+
+// What ranks write about their own entries, in memory that all of them see.
+struct Shared {
+  std::atomic<std::uint64_t> items[2][kRanks * kRanks];
+  std::atomic<std::uint64_t> hashes[2][kRanks * kRanks];
+  std::atomic<std::uint64_t> torn;
+  std::atomic<std::chrono::steady_clock::rep> killed;  // when
+};
+
+class SharedMemory {
+ public:
+  SharedMemory()
+      : shared_(new(::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE,
+                           MAP_SHARED | MAP_ANONYMOUS, -1, 0)) Shared{}) {}
+  ~SharedMemory() { ::munmap(shared_, sizeof(Shared)); }
+  SharedMemory(const SharedMemory&) = delete;
+  SharedMemory& operator=(const SharedMemory&) = delete;
+  Shared* operator->() const { return shared_; }
+
+ private:
+  Shared* shared_;
+};
+
+// Walks of one rank, with a ledger of its own that is added up for all in the end.
+template <std::size_t size>
+Status walk(Group& group, Pattern pattern, const Options& options, SharedMemory& shared) {
+  constexpr std::size_t kPairs = std::size_t{kRanks} * kRanks;
+  Ledger ledger{};
+  if (cudaMalloc(&ledger.sent, 2 * kPairs * sizeof(Account)) != cudaSuccess) {
+    return tl::unexpected(Error{ErrorCode::out_of_memory, "no ledger"});
+  }
+  cudaMemset(ledger.sent, 0, 2 * kPairs * sizeof(Account));
+  cudaDeviceSynchronize();
+  ledger.arrived = ledger.sent + kPairs;
+  auto exchange = Exchange<Walker<size>>::create(group, options);
+  if (!exchange) return tl::unexpected(exchange.error());
+  if (auto begun = exchange->launch(kWalks, Begin<size>{ledger, pattern, kHops}); !begun) {
+    return begun;
+  }
+  if (auto report = exchange->run(Step{ledger, pattern}); !report) {
+    return tl::unexpected(report.error());
+  }
+  std::vector<Account> all(2 * kPairs);
+  cudaMemcpy(all.data(), ledger.sent, all.size() * sizeof(Account), cudaMemcpyDeviceToHost);
+  for (std::size_t i = 0; i < 2 * kPairs; ++i) {
+    shared->items[i / kPairs][i % kPairs] += all[i].items;
+    shared->hashes[i / kPairs][i % kPairs] += all[i].hashes;
+    shared->torn += all[i].torn;
+  }
+  return {};
+}
+
+template <std::size_t size>
+void expect_all_arrive(Pattern pattern, const Options& options) {
+  SharedMemory shared;
+  const auto ends =
+      run_forked(kRanks, [&](Group& group) { return walk<size>(group, pattern, options, shared); });
+  ASSERT_EQ(ends.size(), std::size_t{kRanks});
+  for (const RankEnd& end : ends) {
+    ASSERT_TRUE(end.status.has_value()) << end.status.error().message;
+  }
+  std::uint64_t sent = 0;
+  EXPECT_EQ(shared->torn, 0u);
+  for (std::size_t pair = 0; pair < std::size_t{kRanks} * kRanks; ++pair) {
+    EXPECT_EQ(shared->items[0][pair], shared->items[1][pair]) << pair;
+    EXPECT_EQ(shared->hashes[0][pair], shared->hashes[1][pair]) << pair;
+    sent += shared->items[0][pair];
+  }
+  EXPECT_EQ(sent, kRanks * kWalks * (kHops + 1));
+}
+
+TEST_F(CudaProcesses, EveryItemArrivesWholeInAnotherProcess) {
+  expect_all_arrive<64>(Pattern::uniform, {.queue_bytes = 16 << 20});
+  expect_all_arrive<64>(Pattern::all_to_one, {.queue_bytes = 16 << 20});
+  expect_all_arrive<20>(Pattern::zipf, {.queue_bytes = 16 << 20});
+}
+
+TEST_F(CudaProcesses, WhatTheGpuHasNoRoomForSpillsToTheHost) {
+  expect_all_arrive<64>(Pattern::uniform, {.queue_bytes = 1 << 20, .spill_bytes = 8 << 20});
+}
+
+// A rank that dies, whichever it is, ends the exchange of the others, and soon.
+void expect_error_when_killed(Rank victim) {
+  SharedMemory shared;
+  const auto ends = run_forked(kRanks, [&](Group& group) -> Status {
+    auto exchange = Exchange<Walker<64>>::create(group, {.queue_bytes = 8 << 20});
+    if (!exchange) return tl::unexpected(exchange.error());
+    for (int round = 0;; ++round) {
+      if (round == 3 && group.rank() == victim) {
+        shared->killed = std::chrono::steady_clock::now().time_since_epoch().count();
+        ::raise(SIGKILL);
+      }
+      if (auto next = exchange->advance(); !next) return tl::unexpected(next.error());
+    }
+  });
+  ASSERT_EQ(ends.size(), std::size_t{kRanks});
+  for (Rank rank = 0; rank < kRanks; ++rank) {
+    const RankEnd& end = ends[static_cast<std::size_t>(rank)];
+    EXPECT_EQ(end.killed, rank == victim);
+    ASSERT_FALSE(end.status.has_value());
+    if (rank != victim) {
+      EXPECT_EQ(end.status.error().code, ErrorCode::node_lost) << end.status.error().message;
+      const std::chrono::steady_clock::duration killed(shared->killed.load());
+      EXPECT_LT(end.at.time_since_epoch() - killed, std::chrono::seconds(2));
+    }
+  }
+}
+
+TEST_F(CudaProcesses, AKilledRankEndsTheExchangeOfTheOthersInTime) {
+  expect_error_when_killed(2);
+}
+TEST_F(CudaProcesses, AKilledOwnerOfTheMemoryEndsTheExchangeOfTheOthersInTime) {
+  expect_error_when_killed(0);
+}
+
+}  // namespace
+}  // namespace godwit::cuda

@@ -1,0 +1,130 @@
+// The ranks of one process in one exchange on a GPU. In every round the last of them to come acts
+// for all: it launches, meets the other processes, and reads the report.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "forward/cuda/board.hpp"
+#include "forward/cuda/meeting.hpp"
+#include "forward/cuda/pool.hpp"
+#include "forward/cuda/sorter.hpp"
+#include "godwit/detail/forward/cuda/port.cuh"
+#include "godwit/items.hpp"
+
+namespace godwit::cuda {
+
+using godwit::detail::ItemType;
+
+// What all ranks of an exchange agree on.
+struct Terms {
+  PoolSize size{};
+  Kinds kinds{};
+  int device = 0;
+  std::chrono::milliseconds patience{};
+};
+
+// How the owner of the memory invites another process.
+struct Invitation {
+  PoolHandles handles;
+  char board[64];  // Board::path()
+  pid_t owner = 0;
+  std::uint32_t processes = 0;
+};
+
+// One rank of the team. What its thread says here, the one that acts for all reads at a meeting.
+struct Member {
+  Rank rank = 0;
+  cudaStream_t stream = nullptr;
+  cudaEvent_t idle = nullptr;
+  bool stream_used = false;    // in this round, as far as is known
+  bool stream_given = false;   // the user launches on it
+  bool processed = true;       // this round's items
+  std::uint32_t launches = 0;  // in this round
+  std::vector<detail::Fold> folds;
+  detail::Launcher launcher;
+  std::span<const std::byte> functor;
+  std::vector<std::byte> sent_functor;  // what the GPU has; sent again only if it changes
+  std::uint64_t ran_items = 0;
+};
+
+class Team : public std::enable_shared_from_this<Team> {
+ public:
+  // Takes the memory, for all processes. `others`: one process id for each further process.
+  [[nodiscard]] static Result<std::shared_ptr<Team>> own(const Terms& terms,
+                                                         std::span<const Rank> local,
+                                                         std::span<const pid_t> others);
+  [[nodiscard]] static Result<std::shared_ptr<Team>> join(const Terms& terms,
+                                                          std::span<const Rank> local,
+                                                          const Invitation& invitation);
+  ~Team();
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+
+  [[nodiscard]] Result<Invitation> invite() const;
+  [[nodiscard]] Member& member(Rank rank);
+  [[nodiscard]] const Terms& terms() const noexcept { return terms_; }
+
+  // Of the round under way.
+  [[nodiscard]] const detail::Queues& queues() const noexcept { return queues_; }
+  [[nodiscard]] std::uint64_t items(std::uint32_t kind, Rank rank) const noexcept;
+  // One rank's place for a functor on the GPU; filled on `stream`.
+  [[nodiscard]] Result<detail::Crew> crew(Member& member, std::span<const std::byte> functor,
+                                          cudaStream_t stream);
+
+  // By each member's own thread.
+  [[nodiscard]] Result<Round> advance(Member& member);
+  [[nodiscard]] Result<RunReport> run(Member& member, const detail::Launcher& launcher,
+                                      std::span<const std::byte> functor);
+  // A member goes: whoever waits for it learns.
+  void leave(const Member& member) noexcept;
+
+ private:
+  Team(const Terms& terms, std::span<const Rank> local);
+  [[nodiscard]] Status start();
+  [[nodiscard]] std::size_t index_of(const Member& member) const noexcept;
+
+  // By whoever acts for all.
+  [[nodiscard]] Status close();
+  [[nodiscard]] Status run_all();
+  [[nodiscard]] Status run_rounds();
+  [[nodiscard]] Status await_streams();
+  [[nodiscard]] Status begin_close();
+  [[nodiscard]] Status end_close();
+  [[nodiscard]] Status sort_round(std::uint64_t round);
+  [[nodiscard]] Status check_refusals(const detail::Refusals& refusals) const;
+  [[nodiscard]] Result<std::vector<detail::Crew>> form_crews();
+  [[nodiscard]] Status launch_crews(std::span<const detail::Crew> crews);
+  [[nodiscard]] Status launch_folds();
+  void count_incoming();
+  [[nodiscard]] std::uint64_t local_items() const noexcept;
+
+  const Terms terms_;
+  std::vector<Member> members_;
+  Meeting meeting_;
+  std::unique_ptr<Board> board_;
+  std::unique_ptr<Pool> pool_;
+  std::unique_ptr<Sorter> sorter_;  // the owner's, if items are to be in order
+  bool owner_ = false;
+  std::uint32_t processes_ = 1;
+  cudaStream_t stream_ = nullptr;
+  std::byte* crew_memory_ = nullptr;
+
+  detail::Queues queues_;    // with the parity of the last launch
+  std::uint64_t begun_ = 0;  // rounds whose close was launched
+  std::uint64_t ended_ = 0;  // rounds whose report was read
+  std::uint64_t alive_ = 0;
+  std::optional<Error> refusal_;  // what the last round did not take
+  std::array<std::uint64_t, kMaxBins> items_{};
+};
+
+}  // namespace godwit::cuda
