@@ -3,7 +3,8 @@
 // the process when a peer dies (see Worker).
 //
 // The sender offers a body by an active message; the receiver answers `go` when it has memory for
-// it, or `refuse`; then the body follows in chunks, those of several bodies by turns.
+// it, or `refuse`; then the body follows in chunks, those of several bodies by turns. As long as
+// the link's window has room the sender asks nobody (unasked.cpp).
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -28,6 +29,10 @@ InboundCell* find_arriving(const Link& link, std::uint64_t stream) {
 }
 
 }  // namespace
+
+bool UcxTransport::has_arriving(const Link& link, std::uint64_t stream) {
+  return find_arriving(link, stream) != nullptr;
+}
 
 Sent UcxTransport::offer(Link& link, const wire::Header& header, std::span<const Bytes> parts,
                          std::size_t size, std::uint64_t tag) {
@@ -116,6 +121,7 @@ void UcxTransport::chunk_arrived(Link& link, std::uint64_t stream) {
   InboundCell* const cell = find_arriving(link, stream);
   if (cell->begun < cell->size) return;
   std::erase(link.arriving, cell);
+  if (cell->unasked) expect_bodies(link);
   fetched(cell, true);
 }
 
@@ -131,19 +137,29 @@ void UcxTransport::feed(Link& link) {
   if (link.socket == nullptr || !link.socket->is_open() || link.socket->chunk_is_going_out())
     return;
   if (std::exchange(link.chunk_of_front, false)) {
-    OutgoingBody body = std::move(link.going.front());
-    link.going.pop_front();
-    if (body.left > 0) {
-      link.going.push_back(std::move(body));
-    } else {
-      sent_bodies_.push_back({link.id, body.tag});
-    }
+    end_turn(link);
   }
   if (link.going.empty()) return;
   OutgoingBody::Pieces pieces;
   link.chunk_of_front = true;
   OutgoingBody& front = link.going.front();
-  link.socket->send_chunk(front.stream, front.next_chunk(pieces));
+  const std::optional<Notice> notice = std::exchange(front.notice, std::nullopt);
+  link.socket->send_chunk(front.stream, front.next_chunk(pieces),
+                          notice ? bytes_of_value(*notice) : Bytes{});
+}
+
+// A chunk of the front one has left.
+void UcxTransport::end_turn(Link& link) {
+  OutgoingBody& front = link.going.front();
+  if (front.left > 0 && front.turn_left > 0) return;
+  OutgoingBody body = std::move(front);
+  link.going.pop_front();
+  if (body.left > 0) {
+    body.turn_left = OutgoingBody::kTurn;
+    link.going.push_back(std::move(body));
+  } else {
+    sent_bodies_.push_back({link.id, body.tag});
+  }
 }
 
 // True: a poll would move something that no descriptor tells of.
@@ -158,12 +174,14 @@ bool UcxTransport::can_feed() const {
 
 std::size_t UcxTransport::move_bodies() {
   std::size_t moved = 0;
+  const Time now = reactor_.now();
   for (std::size_t i = moving_.size(); i-- > 0;) {
     Link* const link = links_.find(moving_[i]);
     if (link != nullptr && link->socket != nullptr) {
-      moved += link->socket->move_chunks(!link->arriving.empty()) ? 1 : 0;
+      const bool expects = !link->arriving.empty() || now < link->unasked_in.expected_until;
+      moved += link->socket->move_chunks(expects) ? 1 : 0;
       feed(*link);
-      if (link->socket != nullptr && !(link->going.empty() && link->arriving.empty())) continue;
+      if (link->socket != nullptr && (expects || !link->going.empty())) continue;
     }
     if (link != nullptr) link->moves_bodies = false;
     moving_[i] = moving_.back();

@@ -41,12 +41,13 @@ void UcxTransport::say_bye(Link& link) {
     return;
   }
   link.bye_sent = true;
-  (void)send_control(link, ControlWord::bye);
+  (void)send_control(link, ControlWord::bye, link.unasked_out.bodies);
 }
 
 void UcxTransport::peer_said_bye(Link& link) {
   link.bye_received = true;
-  if (link.inbound_bodies > 0) return;  // deliver() comes back here
+  // deliver() comes back here
+  if (link.inbound_bodies > 0 || link.unasked_in.bodies < link.unasked_in.before_bye) return;
   if (link.state != LinkState::saying_bye) {
     end(link, {ErrorCode::none, "the peer closed the link"});
   } else if (link.bye_sent) {

@@ -14,6 +14,7 @@
 #include "fabric/ucx/cells.hpp"
 #include "fabric/ucx/endpoint.hpp"
 #include "fabric/ucx/outgoing_body.hpp"
+#include "fabric/ucx/unasked.hpp"
 
 namespace godwit::fabric::ucx {
 
@@ -52,10 +53,12 @@ struct Link final : ControlEvents {
   bool chunk_of_front = false;        // what the socket sends, or sent last, is the front one's
   std::vector<InboundCell*> arriving;
   std::size_t inbound_bodies = 0;  // arriving, or arrived and not delivered
-  bool moves_bodies = false;       // in the transport's list of such links
-  bool accepted = false;           // the peer connected to us
-  bool announced = false;          // somebody above knows the id: on_down is owed
-  bool greeted = false;            // the peer's greeting, or any other message, has come
+  UnaskedOut unasked_out;
+  UnaskedIn unasked_in;
+  bool moves_bodies = false;  // in the transport's list of such links
+  bool accepted = false;      // the peer connected to us
+  bool announced = false;     // somebody above knows the id: on_down is owed
+  bool greeted = false;       // the peer's greeting, or any other message, has come
   bool bye_sent = false;
   bool bye_received = false;
   bool overdue = false;          // in `ending`: waited long enough
@@ -69,6 +72,7 @@ struct Link final : ControlEvents {
   void on_closed(const Error& why) override;
   MutableBytes on_chunk(std::uint64_t stream, std::size_t size) override;
   void on_chunk_end(std::uint64_t stream) override;
+  Status on_notice(Bytes notice) override;
 };
 
 // What a link's control socket reports to its transport.
@@ -78,6 +82,7 @@ class UcxLinkOwner {
   virtual void control_frame(Link& link) = 0;
   virtual MutableBytes chunk_begins(Link& link, std::uint64_t stream, std::size_t size) = 0;
   virtual void chunk_arrived(Link& link, std::uint64_t stream) = 0;
+  [[nodiscard]] virtual Status body_announced(Link& link, Bytes notice) = 0;
 
  protected:
   ~UcxLinkOwner() = default;
@@ -94,6 +99,9 @@ inline MutableBytes Link::on_chunk(std::uint64_t stream, std::size_t size) {
 }
 inline void Link::on_chunk_end(std::uint64_t stream) {
   owner->chunk_arrived(*this, stream);
+}
+inline Status Link::on_notice(Bytes notice) {
+  return owner->body_announced(*this, notice);
 }
 
 }  // namespace godwit::fabric::ucx

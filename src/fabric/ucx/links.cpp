@@ -12,6 +12,10 @@ namespace {
 constexpr std::string_view kPayloadTag = "ucx1";
 // The feature of a link whose peers understand batches.
 constexpr const char* kBatchFeature = "ucx-batch";
+// Of one whose peers take large bodies that they have not asked for.
+constexpr const char* kUnaskedFeature = "ucx-unasked";
+// A process with less memory for bodies wants to be asked.
+constexpr std::size_t kBudgetForUnasked = 4 * kUnaskedWindow;
 
 Error no_room(std::size_t max_links) {
   return {ErrorCode::resource_exhausted,
@@ -22,10 +26,12 @@ Error no_room(std::size_t max_links) {
 }  // namespace
 
 LinkSetup::Options UcxTransport::setup_options() const {
+  std::vector<std::string> features;
+  if (options_.batches) features.emplace_back(kBatchFeature);
+  if (options_.inbound_budget_bytes >= kBudgetForUnasked) features.emplace_back(kUnaskedFeature);
   return {.self = options_.self,
           .key = options_.key,
-          .features = options_.batches ? std::vector<std::string>{kBatchFeature}
-                                       : std::vector<std::string>{},
+          .features = std::move(features),
           .timeout = options_.connect_timeout};
 }
 
@@ -129,7 +135,11 @@ Status UcxTransport::wire(Link& link, const Established& established) {
     return fail(ErrorCode::handshake_failed, "two links got the same token; connect again");
   }
   link.peer = established.peer;
-  link.takes_batches = std::ranges::count(established.features, kBatchFeature) > 0;
+  const auto both_have = [&](const char* feature) {
+    return std::ranges::count(established.features, feature) > 0;
+  };
+  link.takes_batches = both_have(kBatchFeature);
+  link.unasked_out.allowed = both_have(kUnaskedFeature);
   link.state = LinkState::wiring;
   set_deadline(link, options_.connect_timeout);
   return {};

@@ -132,6 +132,8 @@ class UcxTransport final : public Transport, private UcxLinkOwner {
     bye = 2,
     go = 3,      // send the body that was offered
     refuse = 4,  // forget it
+    coming = 5,  // a body follows on the control socket, unasked
+    taken = 6,   // so many bytes of such
   };
   // A body as UCX takes it: one range, or a vector of ranges.
   struct Body {
@@ -142,7 +144,7 @@ class UcxTransport final : public Transport, private UcxLinkOwner {
   };
   [[nodiscard]] static Body borrow(SendCell& cell, std::span<const Bytes> parts,
                                    std::size_t size) noexcept;
-  [[nodiscard]] bool send_control(Link& link, ControlWord word, std::uint64_t stream = 0);
+  [[nodiscard]] bool send_control(Link& link, ControlWord word, std::uint64_t id = 0);
   [[nodiscard]] SendCell* prepare(Link& link, const wire::Header& header);
   [[nodiscard]] Sent give_up(Link& link, SendCell* cell);
   [[nodiscard]] Sent post(Link& link, SendCell* cell, unsigned am_id, const Body& body);
@@ -197,8 +199,20 @@ class UcxTransport final : public Transport, private UcxLinkOwner {
   std::size_t deliver_sent_bodies();
   void start_moving(Link& link);
   void feed(Link& link);
+  void end_turn(Link& link);
+  [[nodiscard]] static bool has_arriving(const Link& link, std::uint64_t stream);
   [[nodiscard]] bool can_feed() const;
   void drop_bodies(Link& link);
+
+  // unasked.cpp
+  [[nodiscard]] bool goes_unasked(const Link& link, std::uint64_t size) const;
+  [[nodiscard]] Sent send_unasked(Link& link, const wire::Header& header,
+                                  std::span<const Bytes> parts, std::size_t size,
+                                  std::uint64_t tag);
+  [[nodiscard]] Status body_announced(Link& link, Bytes notice) override;
+  void expect_bodies(Link& link);
+  void unasked_delivered(Link& link, std::uint64_t size);
+  void peer_took(Link& link, std::uint64_t bytes);
 
   std::size_t move_messages(std::size_t budget);
   std::size_t deliver_changes();
