@@ -37,7 +37,7 @@ void UcxTransport::close(LinkId id) {
 
 // The bye travels behind everything sent before; the peer hangs up when it has read that far.
 void UcxTransport::say_bye(Link& link) {
-  if (link.sends_in_flight > 0 || !link.offered.empty() || !link.going.empty() || link.bye_sent) {
+  if (link.sends_in_flight > 0 || !link.offered.empty() || has_going(link) || link.bye_sent) {
     return;
   }
   link.bye_sent = true;
@@ -103,7 +103,9 @@ void UcxTransport::end(Link& link, Error why) {
   link.why = std::move(why);
   links_.clear_token(link);
   link.setup.reset();
-  link.socket.reset();
+  link.lane_setups.clear();
+  link.main.socket.reset();
+  link.more.clear();
   drop_bodies(link);
   if (link.batch != nullptr) recycle(std::exchange(link.batch, nullptr));
   link.endpoint.close_now();

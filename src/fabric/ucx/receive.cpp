@@ -238,6 +238,7 @@ void UcxTransport::handle_control(Link& link, const wire::Header& header) {
     case ControlWord::refuse: answered(link, header.id, false); return;
     case ControlWord::coming: expect_bodies(link); return;
     case ControlWord::taken: peer_took(link, header.id); return;
+    case ControlWord::lanes: open_lanes(link); return;
   }
   ++counters_.malformed;
 }

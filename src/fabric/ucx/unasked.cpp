@@ -34,14 +34,17 @@ Sent UcxTransport::send_unasked(Link& link, const wire::Header& header,
   body.parts.assign(parts.begin(), parts.end());
   body.left = size;
   body.notice = Notice{.header = header, .body = {.size = size, .stream = body.stream}};
-  link.going.push_back(std::move(body));
+  Lane& lane = lane_for(link);
+  lane.going.push_back(std::move(body));
   start_moving(link);
   // More than one chunk takes its time: whoever sends may have something else to say first.
-  if (size <= OutgoingBody::kChunk) feed(link);
+  if (size <= OutgoingBody::kChunk) feed(lane);
+  want_lanes(link);
   return Sent::later;
 }
 
-Status UcxTransport::body_announced(Link& link, Bytes bytes) {
+Status UcxTransport::body_announced(Lane& lane, Bytes bytes) {
+  Link& link = lane.link;
   const auto notice = parse_notice(bytes);
   UnaskedIn& in = link.unasked_in;
   if (!notice || !link.unasked_out.allowed || in.bytes + notice->body.size > kUnaskedWindow ||
@@ -64,6 +67,7 @@ Status UcxTransport::body_announced(Link& link, Bytes bytes) {
   cell->header = notice->header;
   cell->size = notice->body.size;
   cell->stream = notice->body.stream;
+  cell->lane = &lane;
   cell->begun = 0;
   cell->buffer = std::move(memory);
   in.bytes += cell->size;

@@ -1,87 +1,13 @@
 // Bodies that leave without having been asked for.
 #include <gtest/gtest.h>
 
-#include "fabric/ucx/endpoint.hpp"
+#include "fabric/ucx/test_impostor.hpp"
 #include "fabric/ucx/test_peer.hpp"
 
 namespace godwit::fabric::ucx {
 namespace {
 
 constexpr std::size_t kBody = std::size_t{1} << 20;
-
-// A member of the fleet that has made a link as any other, and then sends what it likes.
-class Impostor {
- public:
-  explicit Impostor(TestPeer& server, const Address& address) : server_(server) {
-    reactor_ = Reactor::create({.name = "impostor", .offload_threads = 1}).value();
-    worker_ = Worker::create({.tls = "tcp", .net = "lo"}).value();
-    LinkSetup::Options options;
-    options.self = {.node = random_node_id(), .epoch = {1}, .blob = {}};
-    options.features = {"ucx-unasked"};
-    auto setup = LinkSetup::as_client(
-        *reactor_, address, options, {.data = "ucx1" + worker_->address(), .fds = {}},
-        [this](Result<Established> made) { established_ = std::move(made).value(); });
-    setup_ = std::move(setup).value();
-    EXPECT_TRUE(pump([&] { return established_.socket != nullptr; }));
-    established_.socket->set_events(&events_);
-    endpoint_ = Endpoint::create(
-                    *worker_, established_.payload.data.substr(4),
-                    [](void*, ucp_ep_h, ucs_status_t) {}, nullptr)
-                    .value();
-    greeting_.link_token = established_.link_token;
-    ucp_request_param_t params{};
-    request_ = ucp_am_send_nbx(endpoint_.handle(), UcxTransport::kControlAm, &greeting_,
-                               sizeof greeting_, nullptr, 0, &params);
-    EXPECT_TRUE(pump([&] { return server_.ups.size() == 1; }));
-  }
-  ~Impostor() {
-    if (UCS_PTR_IS_PTR(request_)) ucp_request_free(request_);
-  }
-  Impostor(const Impostor&) = delete;
-  Impostor& operator=(const Impostor&) = delete;
-
-  void announce(const Offer& body, std::string_view first_chunk, std::uint64_t of_stream) {
-    const Notice notice{.header = {.id = 1}, .body = body};
-    const Bytes part = bytes_of(first_chunk);
-    established_.socket->send_chunk(of_stream, {&part, 1}, bytes_of_value(notice));
-    EXPECT_TRUE(pump([&] { return !established_.socket->chunk_is_going_out(); }));
-  }
-  void send_chunk(std::uint64_t stream, std::string_view chunk) {
-    const Bytes part = bytes_of(chunk);
-    established_.socket->send_chunk(stream, {&part, 1});
-  }
-  void hang_up() { established_.socket.reset(); }
-  bool pump(const std::function<bool()>& condition) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-    while (!condition() && std::chrono::steady_clock::now() < deadline) {
-      reactor_->run_once();
-      if (worker_ != nullptr) worker_->progress();
-      server_.reactor->run_once();
-    }
-    return condition();
-  }
-  // What the server says of the link in the end.
-  Error end_of_link() {
-    EXPECT_TRUE(pump([&] { return !server_.downs.empty(); }));
-    return server_.downs.empty() ? Error{} : server_.downs.begin()->second;
-  }
-
- private:
-  struct Silent final : ControlEvents {
-    void on_frame(Bytes, std::vector<Fd>&) override {}
-    void on_closed(const Error&) override {}
-  };
-
-  TestPeer& server_;
-  Silent events_;
-  wire::Header greeting_{.aux = 1};
-  std::unique_ptr<Reactor> reactor_;
-  std::unique_ptr<Worker> worker_;
-  std::unique_ptr<LinkSetup> setup_;
-  Established established_;
-  Endpoint endpoint_;
-  void* request_ = nullptr;
-};
 
 TEST(UcxUnasked, BodiesLeaveBeforeTheReceiverHasSeenAnyOfThem) {
   const std::string body = pattern(kBody);
