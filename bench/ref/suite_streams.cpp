@@ -2,6 +2,7 @@
 
 #include "ref/contenders.hpp"
 #include "ref/suites.hpp"
+#include "ref/tcp_stop.hpp"
 #include "ref/timing.hpp"
 #include "ref/wire.hpp"
 
@@ -48,7 +49,7 @@ Result<Sample> by_topic(Setup& setup, const Broker& broker, Do what, std::uint64
 }
 
 // Small ones together, as somebody who is in a hurry would send them.
-Result<Sample> by_tcp(Setup& setup, std::uint64_t size) {
+Result<Sample> by_tcp(Setup& setup, std::uint64_t size, int to) {
   std::vector<std::byte> piece;
   const std::span<const std::byte> item = setup.bytes(size);
   do {
@@ -57,11 +58,17 @@ Result<Sample> by_tcp(Setup& setup, std::uint64_t size) {
   return by_item(setup, Do::drain_tcp, size, [&](std::uint32_t items) -> Status {
     for (std::uint64_t left = size * items; left > 0;) {
       const std::uint64_t part = std::min<std::uint64_t>(left, piece.size());
-      GODWIT_CHECK(send_bytes(setup.far().tcp(), piece.data(), part));
+      GODWIT_CHECK(send_bytes(to, piece.data(), part));
       left -= part;
     }
     return {};
   });
+}
+
+// By way of a process that does nothing else: what two crossings cost.
+Result<Sample> by_tcp_twice(Setup& setup, std::uint64_t size) {
+  GODWIT_TRY(const TcpStop stop, TcpStop::start(setup.far().tcp()));
+  return by_tcp(setup, size, stop.fd());
 }
 
 // The same code with a Redis server as the broker, in itself and with large items at the node.
@@ -101,7 +108,16 @@ Status measure(const Scope& scope, const Places& places, Table& table) {
   for (const std::uint64_t size : {64, 1'024, 100'000, 1'000'000, 10'000'000}) {
     Contenders all;
     const std::string floor = fmt::format("raw tcp, {}", size_text(size));
-    all.add_floor(floor, size, [&, size] { return by_tcp(*setup, size); });
+    all.add_floor(floor, size, [&, size] { return by_tcp(*setup, size, setup->far().tcp()); });
+    if (places.transport == LocalTransport::tcp) {
+      all.add(
+          fmt::format("raw tcp through a third process, {}", size_text(size)), size,
+          [&, size] {
+            let_pollers_sleep();
+            return by_tcp_twice(*setup, size);
+          },
+          Contenders::Beside{floor, By::p50, std::nullopt});
+    }
     std::optional<Goal> goal;
     if (size == 64) goal = Goal{Goal::Kind::p50_below_us, 1.0};
     if (size >= 1'000'000) goal = Goal{Goal::Kind::ratio_at_most, 1.25};
@@ -131,7 +147,9 @@ Result<Table> run_ref_streams(const Scope& scope) {
       "Three processes on the cores there are: producer, home and consumer. With the home on the "
       "producer's host each byte crosses the loopback device once, as raw tcp does; with tcp on "
       "both "
-      "sides twice, to the home and from it. Redis is a server of the run's own, over a Unix "
+      "sides twice, to the home and from it, as with raw tcp through a third process, which reads "
+      "into memory of its own and writes from there. Redis is a server of the run's own, over a "
+      "Unix "
       "socket, "
       "which keeps each item as an entry of a stream, without writing to disk; with shm, items are "
       "objects of the node's, and Redis has their handles.");

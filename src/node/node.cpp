@@ -186,6 +186,7 @@ Result<std::unique_ptr<Node>> Node::start(const Settings& settings, trace::Log& 
       settings.workers != 0 ? settings.workers : std::max(1U, std::thread::hardware_concurrency());
   options.pool.max_blocked = settings.max_blocked;
   options.inbound_budget_bytes = settings.inbound_budget_mb << 20;
+  options.tcp_connections = settings.tcp_connections;
   options.builder = code.jit_.get();
   code::Store::Options store;
   store.target.has_jit = code.jit_ != nullptr;

@@ -63,6 +63,7 @@ class Runtime final : private call::Dialer, private call::EngineObserver, privat
     call::PoolExecutor::Options pool;
     std::chrono::nanoseconds default_deadline = std::chrono::seconds(60);
     std::size_t inbound_budget_bytes = std::size_t{8} << 30;
+    std::size_t tcp_connections = 4;  // of a link with much to send, if the peer wants as many
     // What serving takes; null in a client. Owned by the caller, who outlives the runtime.
     std::function<std::unique_ptr<code::Store>(Scheduler&)> make_store;
     call::Builder* builder = nullptr;

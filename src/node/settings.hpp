@@ -17,17 +17,18 @@ namespace godwit::node {
 // its help and its limits; flags (--spin-us 50), environment (GODWIT_SPIN_US=50) and TOML
 // (spin_us = 50) are three spellings of the same name.
 struct Settings {
-  std::string name;                 // default: the host's name
-  std::string id;                   // 16 hex digits; default: random
-  std::vector<std::string> listen;  // addresses; default: a Unix socket in the runtime directory
-  std::vector<std::string> join;    // addresses of nodes of the fleet
-  std::string relay;                // HOST:PORT, where others reach this node too; default: none
-  std::string key_file;             // the fleet's key; without one only loopback is allowed
-  std::int64_t spin_us = 50;        // polls on for so long after the last event, then sleeps
-  std::uint32_t workers = 0;        // functions run at the same time; 0: one per core
-  std::uint32_t max_blocked = 256;  // functions that wait at the same time, beyond the workers
-  std::uint32_t credits = 256;      // calls a peer may have outstanding on one link
-  std::uint32_t idle_link_s = 60;   // a link unused for so long is ended; 0: never
+  std::string name;                   // default: the host's name
+  std::string id;                     // 16 hex digits; default: random
+  std::vector<std::string> listen;    // addresses; default: a Unix socket in the runtime directory
+  std::vector<std::string> join;      // addresses of nodes of the fleet
+  std::string relay;                  // HOST:PORT, where others reach this node too; default: none
+  std::string key_file;               // the fleet's key; without one only loopback is allowed
+  std::int64_t spin_us = 50;          // polls on for so long after the last event, then sleeps
+  std::uint32_t workers = 0;          // functions run at the same time; 0: one per core
+  std::uint32_t max_blocked = 256;    // functions that wait at the same time, beyond the workers
+  std::uint32_t credits = 256;        // calls a peer may have outstanding on one link
+  std::uint32_t idle_link_s = 60;     // a link unused for so long is ended; 0: never
+  std::uint32_t tcp_connections = 4;  // of a link with much to send
   std::uint64_t code_budget_mb = 1024;       // bundles and loaded code together
   std::uint64_t inbound_budget_mb = 8192;    // arguments and results that are arriving
   std::uint64_t region_budget_mb = 0;        // memory of shards; 0: half of the machine's

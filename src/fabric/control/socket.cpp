@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t kFirstInputSize = 1024;
 constexpr std::size_t kLargestInputSize = sizeof(std::uint32_t) + ControlSocket::kMaxFrameSize;
 // Read in one go before others get their turn.
-constexpr std::size_t kMaxReadPerTurn = ControlSocket::kMaxChunkSize;
+constexpr std::size_t kMaxReadPerTurn = std::size_t{256} << 10;
 constexpr std::size_t kMaxReadsNow = 256;
 constexpr std::uint32_t kLengthMask = 0xFF'FFFF;
 // Descriptors that came ahead of the frame that claims them.
@@ -298,6 +298,7 @@ bool ControlSocket::deliver_frame() {
   const std::size_t size = word & kLengthMask;
   const std::size_t fd_count = word >> 24;
   if (fd_count == kChunkMark && !is_unix_) return begin_chunk(size);
+  if (fd_count == kNoticeMark && !is_unix_) return take_notice(size);
   if (size > kMaxFrameSize || fd_count > kMaxFdsPerFrame || (size == 0 && fd_count != 0)) {
     end({ErrorCode::protocol_violation,
          fmt::format("{} sent a control frame that breaks the limits", peer_name_)});

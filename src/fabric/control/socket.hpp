@@ -4,7 +4,8 @@
 // A frame is a 32-bit little-endian word (length in the low 24 bits, number of file descriptors in
 // the rest) and that many bytes; a word of zero is a heartbeat. Descriptors travel on Unix sockets
 // only. On tcp there are chunks too: a word with kChunkMark in its high byte, the number of a
-// stream, and bytes that go from the sender's memory into the receiver's without a stop.
+// stream, and bytes that go from the sender's memory into the receiver's without a stop. A notice,
+// a word with kNoticeMark and a few bytes, may go ahead of a stream's first chunk.
 #pragma once
 
 #include <array>
@@ -28,7 +29,7 @@ namespace godwit::fabric {
 
 // Called by the reactor's owner, never from inside a member of ControlSocket other than
 // move_chunks() and read_now(). A handler may destroy the socket, or point it at other events,
-// except from on_chunk() and on_chunk_end().
+// except from on_chunk(), on_chunk_end() and on_notice().
 class ControlEvents {
  public:
   virtual ~ControlEvents() = default;
@@ -38,6 +39,10 @@ class ControlEvents {
   // destroyed. Room of another size ends the socket (protocol_violation).
   virtual MutableBytes on_chunk(std::uint64_t /*stream*/, std::size_t /*size*/) { return {}; }
   virtual void on_chunk_end(std::uint64_t /*stream*/) {}
+  // What the sender says of a stream whose first chunk follows. An error ends the socket.
+  virtual Status on_notice(Bytes /*notice*/) {
+    return tl::unexpected(Error{ErrorCode::protocol_violation, "nobody takes bodies here"});
+  }
   // The peer is gone (end of stream, error, silence) or could not be reached. Once per socket, and
   // last; the socket is closed. ErrorCode::link_lost, unreachable or protocol_violation.
   virtual void on_closed(const Error& why) = 0;
@@ -59,6 +64,8 @@ class ControlSocket final : private FdHandler {
   static constexpr std::size_t kMaxChunkSize = 1024 * 1024;
   static constexpr std::size_t kMaxChunkParts = 16;
   static constexpr std::uint8_t kChunkMark = 0xFF;
+  static constexpr std::size_t kMaxNoticeSize = 64;
+  static constexpr std::uint8_t kNoticeMark = 0xFE;
 
   // Starts connecting to a Unix path (shm) or a host and port (tcp); host names are resolved off
   // the owner's thread. Frames sent meanwhile are queued. Failure arrives as on_closed; an error
@@ -88,8 +95,9 @@ class ControlSocket final : private FdHandler {
   // the socket.
   void read_now();
   // Sends the parts, 1..kMaxChunkSize bytes in at most kMaxChunkParts, as a chunk of the stream.
-  // One at a time: they are read until chunk_is_going_out() is false again.
-  void send_chunk(std::uint64_t stream, std::span<const Bytes> parts);
+  // One at a time: they are read until chunk_is_going_out() is false again. A notice of at most
+  // kMaxNoticeSize goes ahead of it, with the same system call.
+  void send_chunk(std::uint64_t stream, std::span<const Bytes> parts, Bytes notice = {});
   [[nodiscard]] bool chunk_is_going_out() const { return chunk_out_.left != 0; }
   // Writes what can be written at once of a chunk, and reads if the owner expects one, for an owner
   // that would rather not wait for epoll. Handlers run inside, and may destroy the socket. False:
@@ -120,7 +128,7 @@ class ControlSocket final : private FdHandler {
   static constexpr std::size_t kWordSize = 4;
   static constexpr std::size_t kChunkHeaderSize = kWordSize + sizeof(std::uint64_t);
   struct ChunkOut {
-    std::array<std::byte, kChunkHeaderSize> header;
+    std::array<std::byte, kWordSize + kMaxNoticeSize + kChunkHeaderSize> header;
     std::array<Bytes, kMaxChunkParts + 1> pieces;  // what is left of the header and the parts
     std::size_t first = 0;
     std::size_t count = 0;
@@ -155,6 +163,7 @@ class ControlSocket final : private FdHandler {
   [[nodiscard]] bool deliver_frame();
   [[nodiscard]] int receive_chunk(std::size_t& received);
   [[nodiscard]] bool begin_chunk(std::size_t size);
+  [[nodiscard]] bool take_notice(std::size_t size);
   void take_chunk_bytes(std::size_t count);
   void drop_input(std::size_t count);
   void beat();

@@ -10,8 +10,15 @@
 #include "fabric/control/socket.hpp"
 
 namespace godwit::fabric {
+namespace {
 
-void ControlSocket::send_chunk(std::uint64_t stream, std::span<const Bytes> parts) {
+std::uint32_t marked(std::uint8_t mark, std::size_t size) {
+  return static_cast<std::uint32_t>(size) | std::uint32_t{mark} << 24;
+}
+
+}  // namespace
+
+void ControlSocket::send_chunk(std::uint64_t stream, std::span<const Bytes> parts, Bytes notice) {
   if (state_ != State::open) return;
   ChunkOut& chunk = chunk_out_;
   chunk.count = 1;
@@ -21,12 +28,20 @@ void ControlSocket::send_chunk(std::uint64_t stream, std::span<const Bytes> part
     chunk.pieces[chunk.count++] = part;
     size += part.size();
   }
-  const auto word = static_cast<std::uint32_t>(size) | std::uint32_t{kChunkMark} << 24;
-  std::memcpy(chunk.header.data(), &word, kWordSize);
-  std::memcpy(chunk.header.data() + kWordSize, &stream, sizeof stream);
-  chunk.pieces[0] = chunk.header;
+  std::size_t header_size = 0;
+  const auto add = [&](Bytes bytes) {
+    std::memcpy(chunk.header.data() + header_size, bytes.data(), bytes.size());
+    header_size += bytes.size();
+  };
+  if (!notice.empty()) {
+    add(bytes_of_value(marked(kNoticeMark, notice.size())));
+    add(notice);
+  }
+  add(bytes_of_value(marked(kChunkMark, size)));
+  add(bytes_of_value(stream));
+  chunk.pieces[0] = Bytes(chunk.header).first(header_size);
   chunk.first = 0;
-  chunk.left = kChunkHeaderSize + size;
+  chunk.left = header_size + size;
   chunk.begun = false;
   flush();
 }
@@ -106,6 +121,23 @@ bool ControlSocket::begin_chunk(std::size_t size) {
   std::memcpy(chunk_in_.room.data(), input_.data(), here);
   drop_input(here);
   take_chunk_bytes(here);
+  return true;
+}
+
+// A notice's word is at the front of the input. As begin_chunk().
+bool ControlSocket::take_notice(std::size_t size) {
+  if (size == 0 || size > kMaxNoticeSize) {
+    end({ErrorCode::protocol_violation,
+         fmt::format("{} sent a notice of {} bytes", peer_name_, size)});
+    return false;
+  }
+  if (input_size_ < kWordSize + size) return false;
+  const Status taken = events_->on_notice(Bytes(input_).subspan(kWordSize, size));
+  if (!taken) {
+    end({taken.error().code, fmt::format("{}: {}", peer_name_, taken.error().message)});
+    return false;
+  }
+  drop_input(kWordSize + size);
   return true;
 }
 

@@ -33,10 +33,17 @@ struct Receiver final : ControlEvents {
     return std::as_writable_bytes(std::span(it->second)).subspan(before);
   }
   void on_chunk_end(std::uint64_t stream) override { ends.push_back(stream); }
+  Status on_notice(Bytes notice) override {
+    notices.emplace_back(text_of(notice));
+    if (refuses_notices) return tl::unexpected(Error{ErrorCode::out_of_memory, "no memory"});
+    return {};
+  }
 
   std::map<std::uint64_t, std::string> streams;
   std::vector<std::uint64_t> ends;
   std::vector<std::string> frames;
+  std::vector<std::string> notices;
+  bool refuses_notices = false;
   std::size_t short_by = 0;
   int closed = 0;
   Error error;
@@ -50,7 +57,11 @@ std::string pattern(std::size_t size, std::size_t seed) {
 
 class SocketChunks : public ::testing::Test {
  protected:
-  SocketChunks() : reactor_(Reactor::create({.spin_us = 0}).value()) {
+  SocketChunks() : reactor_(Reactor::create({.spin_us = 0}).value()) { connect(); }
+
+  void connect() {
+    at_a_ = {};
+    at_b_ = {};
     const Fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -146,6 +157,40 @@ TEST_F(SocketChunks, AChunkThatTheSocketDoesNotTakeAtOnceGoesOnWhenItCan) {
   EXPECT_EQ(at_b_.ends.size(), sent);
   EXPECT_EQ(at_b_.streams[1].size(), sent * text.size());
   EXPECT_TRUE(at_b_.streams[1].ends_with(text));
+}
+
+TEST_F(SocketChunks, ANoticeIsThereBeforeItsChunk) {
+  const std::string notice = pattern(ControlSocket::kMaxNoticeSize, 5);
+  const std::string text = pattern(100'000, 6);
+  const Bytes part = bytes_of(text);
+  for (std::size_t i = 1; i <= 20; ++i) {
+    at_b_.streams = {{i, ""}};
+    a_->send(bytes_of("before"));
+    a_->send_chunk(i, {&part, 1}, bytes_of(notice).first(notice.size() - i));
+    ASSERT_TRUE(until([&] { return at_b_.ends.size() == i; }));
+    EXPECT_EQ(at_b_.notices.size(), i);
+    EXPECT_EQ(at_b_.notices.back(), notice.substr(0, notice.size() - i));
+    EXPECT_TRUE(at_b_.streams[i] == text);
+  }
+}
+
+TEST_F(SocketChunks, ANoticeThatIsRefusedEndsTheSocketWithTheReason) {
+  at_b_.refuses_notices = true;
+  const Bytes part = bytes_of("text");
+  a_->send_chunk(1, {&part, 1}, bytes_of("notice"));
+  ASSERT_TRUE(until([&] { return at_b_.closed == 1; }));
+  EXPECT_EQ(at_b_.error.code, ErrorCode::out_of_memory) << at_b_.error.message;
+}
+
+TEST_F(SocketChunks, ANoticeBeyondTheLimitEndsTheSocket) {
+  for (const std::uint32_t size : {std::uint32_t{0}, std::uint32_t{65}, std::uint32_t{0xFFFFFF}}) {
+    connect();
+    const std::uint32_t word = size | std::uint32_t{ControlSocket::kNoticeMark} << 24;
+    ASSERT_EQ(::write(raw_, &word, sizeof word), static_cast<ssize_t>(sizeof word));
+    ASSERT_TRUE(until([&] { return at_b_.closed == 1; }));
+    EXPECT_EQ(at_b_.error.code, ErrorCode::protocol_violation) << size;
+    EXPECT_TRUE(at_b_.notices.empty());
+  }
 }
 
 TEST_F(SocketChunks, OneThatNobodyAskedForEndsTheSocket) {

@@ -3,7 +3,8 @@
 // the process when a peer dies (see Worker).
 //
 // The sender offers a body by an active message; the receiver answers `go` when it has memory for
-// it, or `refuse`; then the body follows in chunks, those of several bodies by turns.
+// it, or `refuse`; then the body follows in chunks, those of several bodies by turns. As long as
+// the link's window has room the sender asks nobody (unasked.cpp).
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -28,6 +29,10 @@ InboundCell* find_arriving(const Link& link, std::uint64_t stream) {
 }
 
 }  // namespace
+
+bool UcxTransport::has_arriving(const Link& link, std::uint64_t stream) {
+  return find_arriving(link, stream) != nullptr;
+}
 
 Sent UcxTransport::offer(Link& link, const wire::Header& header, std::span<const Bytes> parts,
                          std::size_t size, std::uint64_t tag) {
@@ -63,6 +68,7 @@ ucs_status_t UcxTransport::on_offer(void* transport, const void* header, std::si
   cell->control = false;
   cell->size = offered->size;
   cell->stream = offered->stream;
+  cell->lane = nullptr;
   cell->begun = 0;
   if (offered->size <= self.options_.inbound_budget_bytes &&
       self.waiting_bodies_.size() < self.options_.max_waiting_bodies) {
@@ -96,26 +102,31 @@ void UcxTransport::answered(Link& link, std::uint64_t stream, bool wanted) {
     return;
   }
   if (wanted) {
-    link.going.push_back(std::move(*it));
+    lane_for(link).going.push_back(std::move(*it));
   } else {
     sent_bodies_.push_back({link.id, it->tag});
   }
   link.offered.erase(it);
   start_moving(link);
-  feed(link);
+  want_lanes(link);
 }
 
-MutableBytes UcxTransport::chunk_begins(Link& link, std::uint64_t stream, std::size_t size) {
-  InboundCell* const cell = find_arriving(link, stream);
+MutableBytes UcxTransport::chunk_begins(Lane& lane, std::uint64_t stream, std::size_t size) {
+  InboundCell* const cell = find_arriving(lane.link, stream);
   if (cell == nullptr || size > cell->size - cell->begun) return {};
+  // On two lanes at once one chunk could end while the other is being written.
+  if (cell->lane == nullptr) cell->lane = &lane;
+  if (cell->lane != &lane) return {};
   const std::size_t offset = std::exchange(cell->begun, cell->begun + size);
   return cell->buffer.mutable_view().subspan(offset, size);
 }
 
-void UcxTransport::chunk_arrived(Link& link, std::uint64_t stream) {
+void UcxTransport::chunk_arrived(Lane& lane, std::uint64_t stream) {
+  Link& link = lane.link;
   InboundCell* const cell = find_arriving(link, stream);
   if (cell->begun < cell->size) return;
   std::erase(link.arriving, cell);
+  if (cell->unasked) expect_bodies(link);
   fetched(cell, true);
 }
 
@@ -127,23 +138,30 @@ void UcxTransport::start_moving(Link& link) {
 
 // Starts the next chunk unless one is on its way: one a turn, so that other links get theirs. A
 // body whose last chunk has left is noted.
-void UcxTransport::feed(Link& link) {
-  if (link.socket == nullptr || !link.socket->is_open() || link.socket->chunk_is_going_out())
-    return;
-  if (std::exchange(link.chunk_of_front, false)) {
-    OutgoingBody body = std::move(link.going.front());
-    link.going.pop_front();
-    if (body.left > 0) {
-      link.going.push_back(std::move(body));
-    } else {
-      sent_bodies_.push_back({link.id, body.tag});
-    }
-  }
-  if (link.going.empty()) return;
+void UcxTransport::feed(Lane& lane) {
+  if (!lane.can_send()) return;
+  if (std::exchange(lane.chunk_of_front, false)) end_turn(lane);
+  if (lane.going.empty()) return;
   OutgoingBody::Pieces pieces;
-  link.chunk_of_front = true;
-  OutgoingBody& front = link.going.front();
-  link.socket->send_chunk(front.stream, front.next_chunk(pieces));
+  lane.chunk_of_front = true;
+  OutgoingBody& front = lane.going.front();
+  const std::optional<Notice> notice = std::exchange(front.notice, std::nullopt);
+  lane.socket->send_chunk(front.stream, front.next_chunk(pieces),
+                          notice ? bytes_of_value(*notice) : Bytes{});
+}
+
+// A chunk of the front one has left.
+void UcxTransport::end_turn(Lane& lane) {
+  OutgoingBody& front = lane.going.front();
+  if (front.left > 0 && front.turn_left > 0) return;
+  OutgoingBody body = std::move(front);
+  lane.going.pop_front();
+  if (body.left > 0) {
+    body.turn_left = OutgoingBody::kTurn;
+    lane.going.push_back(std::move(body));
+  } else {
+    sent_bodies_.push_back({lane.link.id, body.tag});
+  }
 }
 
 // True: a poll would move something that no descriptor tells of.
@@ -151,25 +169,39 @@ bool UcxTransport::can_feed() const {
   if (!sent_bodies_.empty()) return true;
   return std::any_of(moving_.begin(), moving_.end(), [this](LinkId id) {
     const Link* const link = links_.find(id);
-    return link != nullptr && !link->going.empty() && link->socket != nullptr &&
-           link->socket->is_open() && !link->socket->chunk_is_going_out();
+    if (link == nullptr) return false;
+    const auto can = [](const Lane& lane) { return !lane.going.empty() && lane.can_send(); };
+    return can(link->main) || std::any_of(link->more.begin(), link->more.end(),
+                                          [&](const auto& lane) { return can(*lane); });
   });
 }
 
 std::size_t UcxTransport::move_bodies() {
   std::size_t moved = 0;
+  const Time now = reactor_.now();
   for (std::size_t i = moving_.size(); i-- > 0;) {
     Link* const link = links_.find(moving_[i]);
-    if (link != nullptr && link->socket != nullptr) {
-      moved += link->socket->move_chunks(!link->arriving.empty()) ? 1 : 0;
-      feed(*link);
-      if (link->socket != nullptr && !(link->going.empty() && link->arriving.empty())) continue;
+    if (link != nullptr && link->main.socket != nullptr) {
+      const bool expects = !link->arriving.empty() || now < link->unasked_in.expected_until;
+      moved += move_lane(link->main, expects);
+      // What arrives may end the link, and its lanes.
+      for (std::size_t j = 0; j < link->more.size(); ++j)
+        moved += move_lane(*link->more[j], expects);
+      if (link->main.socket != nullptr && (expects || has_going(*link))) continue;
     }
     if (link != nullptr) link->moves_bodies = false;
     moving_[i] = moving_.back();
     moving_.pop_back();
   }
   return moved + deliver_sent_bodies();
+}
+
+std::size_t UcxTransport::move_lane(Lane& lane, bool reads) {
+  const LinkId id = lane.link.id;
+  const bool moved = lane.socket->move_chunks(reads);
+  const Link* const link = links_.find(id);
+  if (link != nullptr && link->state != LinkState::ending) feed(lane);
+  return moved ? 1 : 0;
 }
 
 std::size_t UcxTransport::deliver_sent_bodies() {
@@ -186,8 +218,8 @@ std::size_t UcxTransport::deliver_sent_bodies() {
 // The socket is gone: nobody reads or writes the bodies any more.
 void UcxTransport::drop_bodies(Link& link) {
   link.offered.clear();
-  link.going.clear();
-  link.chunk_of_front = false;
+  link.main.going.clear();
+  link.main.chunk_of_front = false;
   for (InboundCell* const cell : std::exchange(link.arriving, {})) {
     --fetching_count_;
     fetching_bytes_ -= cell->size;

@@ -56,9 +56,11 @@ struct InboundCell {
   Body body = Body::inlined;
   bool control = false;  // the transport's own message, not the protocol's
   bool failed = false;   // the rendezvous broke
+  bool unasked = false;  // of a body in chunks: nobody has said go
   std::size_t size = 0;
-  std::uint64_t stream = 0;  // of the chunks the body comes in; 0: it does not come in chunks
-  std::size_t begun = 0;     // bytes of those that arrived, or are arriving; see also `batch`
+  std::uint64_t stream = 0;    // of the chunks the body comes in; 0: it does not come in chunks
+  const void* lane = nullptr;  // that its chunks come on; null: none has come
+  std::size_t begun = 0;       // bytes of those that arrived, or are arriving; see also `batch`
   void* data = nullptr;
   wire::Header header;
   Buffer buffer;

@@ -37,16 +37,17 @@ void UcxTransport::close(LinkId id) {
 
 // The bye travels behind everything sent before; the peer hangs up when it has read that far.
 void UcxTransport::say_bye(Link& link) {
-  if (link.sends_in_flight > 0 || !link.offered.empty() || !link.going.empty() || link.bye_sent) {
+  if (link.sends_in_flight > 0 || !link.offered.empty() || has_going(link) || link.bye_sent) {
     return;
   }
   link.bye_sent = true;
-  (void)send_control(link, ControlWord::bye);
+  (void)send_control(link, ControlWord::bye, link.unasked_out.bodies);
 }
 
 void UcxTransport::peer_said_bye(Link& link) {
   link.bye_received = true;
-  if (link.inbound_bodies > 0) return;  // deliver() comes back here
+  // deliver() comes back here
+  if (link.inbound_bodies > 0 || link.unasked_in.bodies < link.unasked_in.before_bye) return;
   if (link.state != LinkState::saying_bye) {
     end(link, {ErrorCode::none, "the peer closed the link"});
   } else if (link.bye_sent) {
@@ -102,7 +103,9 @@ void UcxTransport::end(Link& link, Error why) {
   link.why = std::move(why);
   links_.clear_token(link);
   link.setup.reset();
-  link.socket.reset();
+  link.lane_setups.clear();
+  link.main.socket.reset();
+  link.more.clear();
   drop_bodies(link);
   if (link.batch != nullptr) recycle(std::exchange(link.batch, nullptr));
   link.endpoint.close_now();

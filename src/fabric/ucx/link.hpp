@@ -13,7 +13,9 @@
 #include "fabric/transport.hpp"
 #include "fabric/ucx/cells.hpp"
 #include "fabric/ucx/endpoint.hpp"
+#include "fabric/ucx/lane.hpp"
 #include "fabric/ucx/outgoing_body.hpp"
+#include "fabric/ucx/unasked.hpp"
 
 namespace godwit::fabric::ucx {
 
@@ -27,15 +29,18 @@ enum class LinkState : std::uint8_t {
   ending,      // waits for UCX to let go of the endpoint and of borrowed memory; then on_down
 };
 
-struct Link final : ControlEvents {
+struct Link {
   LinkId id;
   LinkState state = LinkState::handshake;
   std::uint64_t token = 0;       // of what arrives; 0: not in the token table yet
   std::uint64_t peer_token = 0;  // of what is sent; the same unless the peer is this process
   Endpoint endpoint;
-  std::unique_ptr<LinkSetup> setup;  // client, during the handshake
-  std::unique_ptr<ControlSocket> socket;
-  Hello peer;
+  std::unique_ptr<LinkSetup> setup;         // client, during the handshake
+  Lane main{*this};                         // the control socket
+  std::vector<std::unique_ptr<Lane>> more;  // beside it (lanes.cpp)
+  Hello peer;                               // until it is told
+  NodeId peer_node;
+  Epoch peer_epoch;
   std::size_t sends_in_flight = 0;
 
   // Small messages that share an active message (batching.cpp).
@@ -48,52 +53,26 @@ struct Link final : ControlEvents {
   // Large bodies that go over the control socket (bodies.cpp).
   std::uint64_t next_stream = 1;
   std::vector<OutgoingBody> offered;  // the peer has not said yet that it has room
-  std::deque<OutgoingBody> going;     // chunk by chunk, by turns
-  bool chunk_of_front = false;        // what the socket sends, or sent last, is the front one's
   std::vector<InboundCell*> arriving;
   std::size_t inbound_bodies = 0;  // arriving, or arrived and not delivered
-  bool moves_bodies = false;       // in the transport's list of such links
-  bool accepted = false;           // the peer connected to us
-  bool announced = false;          // somebody above knows the id: on_down is owed
-  bool greeted = false;            // the peer's greeting, or any other message, has come
+  UnaskedOut unasked_out;
+  UnaskedIn unasked_in;
+
+  // Connections beside the control socket.
+  bool takes_lanes = false;   // both sides want them
+  bool lanes_wanted = false;  // asked for, once
+  Address address;            // the peer's, if this side connected
+  std::vector<std::unique_ptr<LinkSetup>> lane_setups;
+  bool moves_bodies = false;  // in the transport's list of such links
+  bool accepted = false;      // the peer connected to us
+  bool announced = false;     // somebody above knows the id: on_down is owed
+  bool greeted = false;       // the peer's greeting, or any other message, has come
   bool bye_sent = false;
   bool bye_received = false;
   bool overdue = false;          // in `ending`: waited long enough
   std::uint32_t last_looks = 0;  // polls left for what a gone peer had sent before
   TimerId deadline;
   Error why{ErrorCode::none, {}};  // in `ending`
-
-  // The control socket's events, passed on; set when the socket is attached.
-  class UcxLinkOwner* owner = nullptr;
-  void on_frame(Bytes frame, std::vector<Fd>& fds) override;
-  void on_closed(const Error& why) override;
-  MutableBytes on_chunk(std::uint64_t stream, std::size_t size) override;
-  void on_chunk_end(std::uint64_t stream) override;
 };
-
-// What a link's control socket reports to its transport.
-class UcxLinkOwner {
- public:
-  virtual void control_closed(Link& link, const Error& why) = 0;
-  virtual void control_frame(Link& link) = 0;
-  virtual MutableBytes chunk_begins(Link& link, std::uint64_t stream, std::size_t size) = 0;
-  virtual void chunk_arrived(Link& link, std::uint64_t stream) = 0;
-
- protected:
-  ~UcxLinkOwner() = default;
-};
-
-inline void Link::on_frame(Bytes, std::vector<Fd>&) {
-  owner->control_frame(*this);
-}
-inline void Link::on_closed(const Error& reason) {
-  owner->control_closed(*this, reason);
-}
-inline MutableBytes Link::on_chunk(std::uint64_t stream, std::size_t size) {
-  return owner->chunk_begins(*this, stream, size);
-}
-inline void Link::on_chunk_end(std::uint64_t stream) {
-  owner->chunk_arrived(*this, stream);
-}
 
 }  // namespace godwit::fabric::ucx

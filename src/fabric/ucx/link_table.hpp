@@ -33,7 +33,7 @@ class LinkTable {
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   template <class Visit>
-  void for_each(const Visit& visit) {
+  void for_each(const Visit& visit) const {
     for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
       if (slots_[slot] != nullptr) visit(*slots_[slot]);
     }

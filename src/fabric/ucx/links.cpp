@@ -12,6 +12,12 @@ namespace {
 constexpr std::string_view kPayloadTag = "ucx1";
 // The feature of a link whose peers understand batches.
 constexpr const char* kBatchFeature = "ucx-batch";
+// Of one whose peers take large bodies that they have not asked for.
+constexpr const char* kUnaskedFeature = "ucx-unasked";
+// Of one whose peers open further connections for them.
+constexpr const char* kLanesFeature = "ucx-lanes";
+// A process with less memory for bodies wants to be asked.
+constexpr std::size_t kBudgetForUnasked = 4 * kUnaskedWindow;
 
 Error no_room(std::size_t max_links) {
   return {ErrorCode::resource_exhausted,
@@ -22,10 +28,13 @@ Error no_room(std::size_t max_links) {
 }  // namespace
 
 LinkSetup::Options UcxTransport::setup_options() const {
+  std::vector<std::string> features;
+  if (options_.batches) features.emplace_back(kBatchFeature);
+  if (options_.inbound_budget_bytes >= kBudgetForUnasked) features.emplace_back(kUnaskedFeature);
+  if (options_.connections > 1) features.emplace_back(kLanesFeature);
   return {.self = options_.self,
           .key = options_.key,
-          .features = options_.batches ? std::vector<std::string>{kBatchFeature}
-                                       : std::vector<std::string>{},
+          .features = std::move(features),
           .timeout = options_.connect_timeout};
 }
 
@@ -68,6 +77,7 @@ Result<LinkId> UcxTransport::connect(const Address& address) {
     return tl::unexpected(std::move(setup).error());
   }
   link->setup = std::move(*setup);
+  link->address = address;
   link->announced = true;
   return id;
 }
@@ -92,6 +102,7 @@ void UcxTransport::handshake_done(LinkId id, Result<Established> established) {
 // Called when a client has proved itself and before it hears so: from here on its messages find
 // their link.
 Result<SetupPayload> UcxTransport::answer(Established& established) {
+  if (is_for_lane(established)) return answer_lane(established);
   Link* const link = links_.add();
   if (link == nullptr) return tl::unexpected(no_room(options_.max_links));
   link->accepted = true;
@@ -105,6 +116,10 @@ Result<SetupPayload> UcxTransport::answer(Established& established) {
 
 void UcxTransport::attach_accepted(Established established) {
   Link* const link = links_.find(*static_cast<const LinkId*>(established.context.get()));
+  if (is_for_lane(established)) {
+    if (link != nullptr) attach_lane(*link, std::move(established.socket));
+    return;
+  }
   if (link == nullptr || link->state != LinkState::wiring) return;  // too late; the client sees EOF
   attach_socket(*link, std::move(established.socket));
 }
@@ -129,17 +144,21 @@ Status UcxTransport::wire(Link& link, const Established& established) {
     return fail(ErrorCode::handshake_failed, "two links got the same token; connect again");
   }
   link.peer = established.peer;
-  link.takes_batches = std::ranges::count(established.features, kBatchFeature) > 0;
+  link.peer_node = established.peer.node;
+  link.peer_epoch = established.peer.epoch;
+  const auto both_have = [&](const char* feature) {
+    return std::ranges::count(established.features, feature) > 0;
+  };
+  link.takes_batches = both_have(kBatchFeature);
+  link.unasked_out.allowed = both_have(kUnaskedFeature);
+  link.takes_lanes = link.unasked_out.allowed && both_have(kLanesFeature);
   link.state = LinkState::wiring;
   set_deadline(link, options_.connect_timeout);
   return {};
 }
 
 void UcxTransport::attach_socket(Link& link, std::unique_ptr<ControlSocket> socket) {
-  link.owner = this;
-  link.socket = std::move(socket);
-  link.socket->set_events(&link);
-  link.socket->start_heartbeat(options_.heartbeat);
+  link.main.attach(*this, std::move(socket), options_.heartbeat);
   come_up_if_ready(link);
 }
 
@@ -150,7 +169,7 @@ void UcxTransport::peer_greeted(Link& link) {
 }
 
 void UcxTransport::come_up_if_ready(Link& link) {
-  if (link.state != LinkState::wiring || !link.greeted || link.socket == nullptr) return;
+  if (link.state != LinkState::wiring || !link.greeted || link.main.socket == nullptr) return;
   // The client is up when it hears this: not before we are.
   if (link.accepted && !send_control(link, ControlWord::greeting)) return;
   reactor_.cancel(link.deadline);

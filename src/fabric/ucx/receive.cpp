@@ -61,6 +61,7 @@ InboundCell* UcxTransport::admit(const void* header, std::size_t header_size) {
   cell->link = link->id;
   cell->failed = false;
   cell->stream = 0;
+  cell->unasked = false;
   std::memcpy(&cell->header, header, sizeof cell->header);
   return cell;
 }
@@ -184,7 +185,9 @@ void UcxTransport::deliver(InboundCell& cell, Link& link) {
   }
   const bool came_in_chunks = cell.body == InboundCell::Body::owned && cell.stream != 0;
   if (came_in_chunks) --link.inbound_bodies;
+  const std::uint64_t unasked = came_in_chunks && cell.unasked ? cell.size : 0;
   hand_over(cell, link);
+  if (unasked != 0 && link.state != LinkState::ending) unasked_delivered(link, unasked);
   // A bye overtakes bodies on the control socket.
   if (came_in_chunks && link.bye_received) peer_said_bye(link);
 }
@@ -227,9 +230,15 @@ bool UcxTransport::is_ready(Link& link) {
 void UcxTransport::handle_control(Link& link, const wire::Header& header) {
   switch (static_cast<ControlWord>(header.aux)) {
     case ControlWord::greeting: peer_greeted(link); return;
-    case ControlWord::bye: peer_said_bye(link); return;
+    case ControlWord::bye:
+      link.unasked_in.before_bye = header.id;
+      peer_said_bye(link);
+      return;
     case ControlWord::go: answered(link, header.id, true); return;
     case ControlWord::refuse: answered(link, header.id, false); return;
+    case ControlWord::coming: expect_bodies(link); return;
+    case ControlWord::taken: peer_took(link, header.id); return;
+    case ControlWord::lanes: open_lanes(link); return;
   }
   ++counters_.malformed;
 }

@@ -8,8 +8,9 @@ namespace {
 // Larger bodies go by rendezvous: the receiver says when. Smaller ones are buffered by UCX at the
 // receiver before anybody there has seen the header.
 constexpr std::size_t kEagerLimit = 64 * 1024;
-// Without RDMA, bodies larger than this go over the control socket; below, the answer to the offer
-// takes longer than UCX's copies.
+// Without RDMA, bodies larger than this are offered and go over the control socket; below, the
+// answer to the offer takes longer than UCX's copies. Those that nobody has to ask for
+// (unasked.cpp) go there from kEagerLimit on.
 constexpr std::size_t kRendezvousLimit = 512 * 1024;
 
 }  // namespace
@@ -36,6 +37,8 @@ Sent UcxTransport::send(LinkId id, const wire::Header& header, std::span<const B
   const std::size_t size = total_size(parts);
   if (size <= kBatchedLimit && joins_batch(*link, header))
     return collect(*link, header, parts, size);
+  if (size > kEagerLimit && goes_unasked(*link, size))
+    return send_unasked(*link, header, parts, size, tag);
   if (size > kRendezvousLimit && sends_bodies_itself_)
     return offer(*link, header, parts, size, tag);
   SendCell* const cell = prepare(*link, header);
@@ -54,10 +57,10 @@ Sent UcxTransport::send(LinkId id, const wire::Header& header, std::span<const B
   return post(*link, cell, kMessageAm, {.data = cell->copy.data(), .count = size, .size = size});
 }
 
-bool UcxTransport::send_control(Link& link, ControlWord word, std::uint64_t stream) {
+bool UcxTransport::send_control(Link& link, ControlWord word, std::uint64_t id) {
   wire::Header header;
   header.aux = static_cast<std::uint32_t>(word);
-  header.id = stream;
+  header.id = id;
   SendCell* const cell = prepare(link, header);
   return cell != nullptr && post(link, cell, kControlAm, {.data = cell->bytes}) != Sent::down;
 }

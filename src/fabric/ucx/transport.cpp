@@ -14,6 +14,10 @@ Result<std::unique_ptr<UcxTransport>> UcxTransport::create(Reactor& reactor,
     return fail(ErrorCode::invalid_argument, "max_links is {}; use 1 to {}", options.max_links,
                 UINT16_MAX);
   }
+  if (options.connections == 0 || options.connections > UcxOptions::kMaxConnections) {
+    return fail(ErrorCode::invalid_argument, "a link of {} connections; use 1 to {}",
+                options.connections, UcxOptions::kMaxConnections);
+  }
   GODWIT_TRY(Devices devices, devices_for(options.network));
   GODWIT_TRY(auto worker, Worker::create(devices));
   std::unique_ptr<UcxTransport> transport(

@@ -45,6 +45,10 @@ struct UcxOptions {
   std::size_t inbound_budget_bytes = std::size_t{8} << 30;
   // Rendezvous waiting for that memory; one more is discarded.
   std::size_t max_waiting_bodies = 1024;
+  // Connections that bodies of a link are spread over once it has much to send, the control socket
+  // among them; as many as the side with fewer wants. At most kMaxConnections.
+  std::size_t connections = 1;
+  static constexpr std::size_t kMaxConnections = 16;
   // Small messages share active messages with peers that want the same.
   bool batches = true;
 };
@@ -88,6 +92,8 @@ class UcxTransport final : public Transport, private UcxLinkOwner {
   [[nodiscard]] std::size_t link_count() const noexcept { return links_.size(); }
   // Memory held for bodies that are arriving.
   [[nodiscard]] std::size_t inbound_bytes() const noexcept { return fetching_bytes_; }
+  // Connections of all links for bodies, control sockets not counted.
+  [[nodiscard]] std::size_t lane_count() const noexcept;
   // UCX's address of this process; anybody who has it can send here.
   [[nodiscard]] const std::string& worker_address() const noexcept { return worker_->address(); }
 
@@ -132,6 +138,9 @@ class UcxTransport final : public Transport, private UcxLinkOwner {
     bye = 2,
     go = 3,      // send the body that was offered
     refuse = 4,  // forget it
+    coming = 5,  // a body follows on the control socket, unasked
+    taken = 6,   // so many bytes of such
+    lanes = 7,   // connect to me again, for bodies
   };
   // A body as UCX takes it: one range, or a vector of ranges.
   struct Body {
@@ -142,7 +151,7 @@ class UcxTransport final : public Transport, private UcxLinkOwner {
   };
   [[nodiscard]] static Body borrow(SendCell& cell, std::span<const Bytes> parts,
                                    std::size_t size) noexcept;
-  [[nodiscard]] bool send_control(Link& link, ControlWord word, std::uint64_t stream = 0);
+  [[nodiscard]] bool send_control(Link& link, ControlWord word, std::uint64_t id = 0);
   [[nodiscard]] SendCell* prepare(Link& link, const wire::Header& header);
   [[nodiscard]] Sent give_up(Link& link, SendCell* cell);
   [[nodiscard]] Sent post(Link& link, SendCell* cell, unsigned am_id, const Body& body);
@@ -191,14 +200,37 @@ class UcxTransport final : public Transport, private UcxLinkOwner {
                                void* data, std::size_t size, const ucp_am_recv_param_t* param);
   void accept_offer(Link& link, InboundCell* cell);
   void answered(Link& link, std::uint64_t stream, bool wanted);
-  MutableBytes chunk_begins(Link& link, std::uint64_t stream, std::size_t size) override;
-  void chunk_arrived(Link& link, std::uint64_t stream) override;
+  MutableBytes chunk_begins(Lane& lane, std::uint64_t stream, std::size_t size) override;
+  void chunk_arrived(Lane& lane, std::uint64_t stream) override;
   std::size_t move_bodies();
   std::size_t deliver_sent_bodies();
   void start_moving(Link& link);
-  void feed(Link& link);
+  std::size_t move_lane(Lane& lane, bool reads);
+  void feed(Lane& lane);
+  void end_turn(Lane& lane);
+  [[nodiscard]] static bool has_arriving(const Link& link, std::uint64_t stream);
   [[nodiscard]] bool can_feed() const;
   void drop_bodies(Link& link);
+
+  // unasked.cpp
+  [[nodiscard]] bool goes_unasked(const Link& link, std::uint64_t size) const;
+  [[nodiscard]] Sent send_unasked(Link& link, const wire::Header& header,
+                                  std::span<const Bytes> parts, std::size_t size,
+                                  std::uint64_t tag);
+  [[nodiscard]] Status body_announced(Lane& lane, Bytes notice) override;
+  void expect_bodies(Link& link);
+  void unasked_delivered(Link& link, std::uint64_t size);
+  void peer_took(Link& link, std::uint64_t bytes);
+
+  // lanes.cpp: further connections of a link
+  [[nodiscard]] static bool has_going(const Link& link);
+  [[nodiscard]] static Lane& lane_for(Link& link);
+  void want_lanes(Link& link);
+  void open_lanes(Link& link);
+  void lane_made(LinkId id, Result<Established> established);
+  [[nodiscard]] static bool is_for_lane(const Established& established);
+  [[nodiscard]] Result<SetupPayload> answer_lane(Established& established);
+  void attach_lane(Link& link, std::unique_ptr<ControlSocket> socket);
 
   std::size_t move_messages(std::size_t budget);
   std::size_t deliver_changes();

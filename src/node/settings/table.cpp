@@ -123,6 +123,13 @@ constexpr Setting kTable[] = {
              "never",
      .least = 0,
      .most = 86'400},
+    {.name = "tcp_connections",
+     .member = &Settings::tcp_connections,
+     .value = "COUNT",
+     .help = "Connections that large objects are spread over between two hosts, if both sides want "
+             "so many; 1: one for everything",
+     .least = 1,
+     .most = 16},
     {.name = "code_budget_mb",
      .member = &Settings::code_budget_mb,
      .value = "MEBIBYTES",

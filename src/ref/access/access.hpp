@@ -180,6 +180,8 @@ class ObjectAccess {
   class KeptViews;
   struct Room;
   struct MeasuredPaths;
+  // Whether to send them in one message, to a home whose memory cannot be mapped.
+  [[nodiscard]] bool fits_message(NodeId home, std::uint64_t size);
   [[nodiscard]] Result<Room> write_parts(NodeId home, std::span<const Bytes> parts,
                                          const Progress* progress = nullptr);
   // Into the room that the home's answer names.

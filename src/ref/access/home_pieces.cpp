@@ -1,5 +1,8 @@
 #include "ref/access/home_pieces.hpp"
 
+#include <memory>
+#include <utility>
+
 #include "base/fail.hpp"
 #include "call/caller.hpp"
 #include "fabric/waiter.hpp"
@@ -49,6 +52,19 @@ Result<ArrivedPiece> HomePieces::answer(std::size_t slot) {
     return fail(ErrorCode::protocol_violation, "the home sent bytes without their checksum");
   }
   return ArrivedPiece{answer.tail, answer.fixed.value};
+}
+
+// The answer's bytes lie in the call.
+Buffer HomePieces::keep(std::size_t slot) {
+  const auto piece = answer(slot);
+  if (!piece || piece->bytes.empty()) return {};
+  auto call = std::make_unique<detail::CallHandle>(std::move(calls_[slot]));
+  // A buffer may be written to; who has this one only reads it.
+  auto* const data = const_cast<std::byte*>(piece->bytes.data());
+  return Buffer::adopt(data, piece->bytes.size(), call.release(),
+                       [](void* owner, std::byte*, std::size_t) noexcept {
+                         delete static_cast<detail::CallHandle*>(owner);
+                       });
 }
 
 // It reads into the home's memory what a disk or a channel has.

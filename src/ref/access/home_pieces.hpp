@@ -23,6 +23,7 @@ class HomePieces final : public PieceSource {
   void ask(std::size_t slot, const ByteRange& bytes, Duration at_most) override;
   bool wait(std::size_t slot, Duration at_most) override;
   [[nodiscard]] Result<ArrivedPiece> answer(std::size_t slot) override;
+  [[nodiscard]] Buffer keep(std::size_t slot) override;
   [[nodiscard]] Status find_again(Duration at_most) override;
   void pause(Duration time) override;
   [[nodiscard]] Time now() const override;

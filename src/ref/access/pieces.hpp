@@ -43,6 +43,8 @@ class PieceSource : public Clock {
   // not_found (the home does not know any more that this process reads the object), node_lost and
   // its like, deadline; others are final.
   [[nodiscard]] virtual Result<ArrivedPiece> answer(std::size_t slot) = 0;
+  // The memory that answer() spoke of, to keep: the slot has it no more. Empty: it is to be copied.
+  [[nodiscard]] virtual Buffer keep(std::size_t /*slot*/) { return {}; }
   // Tells the home that this process reads that version. Errors: as before; not_found and stale are
   // final: it has the version no more.
   [[nodiscard]] virtual Status find_again(Duration at_most) = 0;

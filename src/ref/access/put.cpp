@@ -133,6 +133,11 @@ Status ObjectAccess::write_pieces(const Room& room, std::span<const Bytes> parts
   return {};
 }
 
+// One round trip, where room that is asked for first, written and used would take three.
+bool ObjectAccess::fits_message(NodeId home, std::uint64_t size) {
+  return size <= kPieceBytes && mappings_->is_far(home);
+}
+
 Result<Handle> ObjectAccess::put(const PutRequest& request) {
   if (channels_ == nullptr && request.channel.empty()) return put_in_memory(request);
   return put_by_policy(request);
@@ -152,6 +157,9 @@ Result<Handle> ObjectAccess::put_in_memory(const PutRequest& request) {
   if (size <= kSmall) {
     item.b = kept_->wants_voucher(request.home);
     made = ask_one(asking(), request.home, op, item, request.parts, 0, how);
+  } else if (fits_message(request.home, size)) {
+    made = ask_one(asking(), request.home, op, item, request.parts, 0, Ask::slowly);
+    if (made && request.progress != nullptr) (*request.progress)(size);
   } else {
     GODWIT_TRY(Room room, write_parts(request.home, request.parts, request.progress));
     item.a = room.ticket;
@@ -208,6 +216,12 @@ Result<Handle> ObjectAccess::settle(ObjectOp op, const Handle& handle,
   if (size <= kSmall) {
     item.b = size;
     GODWIT_TRY(const AnsweredItem made, tell(op, item, parts));
+    return wire::handle_in(made.answer);
+  }
+  if (channels_ == nullptr && fits_message(NodeId{handle.home}, size)) {
+    item.b = size;
+    GODWIT_TRY(const AnsweredItem made,
+               ask_one(asking(), NodeId{handle.home}, op, item, parts, 0, Ask::slowly));
     return wire::handle_in(made.answer);
   }
   GODWIT_TRY(Room room, channels_ != nullptr ? write_next(handle, parts)

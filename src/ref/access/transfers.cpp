@@ -16,6 +16,11 @@ bool copy_and_check(const ArrivedPiece& piece, std::byte* to) {
   return checksum.value() == piece.checksum;
 }
 
+tl::unexpected<Error> no_memory(const Transfers::Key& key, std::uint64_t size) {
+  return fail(ErrorCode::out_of_memory, "no memory for the {} bytes of object {}", size,
+              key.object.short_hex());
+}
+
 }  // namespace
 
 class Transfers::Transfer {
@@ -25,9 +30,20 @@ class Transfers::Transfer {
         source(std::move(made.source)),
         bytes(std::make_shared<Buffer>(std::move(memory))),
         pieces(*source, {0, made.size}, made.patience,
-               [to = bytes->data()](std::uint64_t offset, const ArrivedPiece& piece) {
-                 return Result<bool>(copy_and_check(piece, to + offset));
+               [this](std::uint64_t offset, const ArrivedPiece& piece) {
+                 return bytes->empty()
+                            ? check_and_keep(piece)
+                            : Result<bool>(copy_and_check(piece, bytes->data() + offset));
                }) {}
+
+  // The only piece stays where it has arrived.
+  Result<bool> check_and_keep(const ArrivedPiece& piece) {
+    if (Checksum::of(piece.bytes) != piece.checksum) return false;
+    Buffer arrived = source->keep(0);
+    *bytes = arrived.empty() ? Buffer::copy_of(piece.bytes) : std::move(arrived);
+    if (bytes->size() != piece.bytes.size()) return no_memory(key, piece.bytes.size());
+    return true;
+  }
 
   const Key key;
   // The driver's.
@@ -49,10 +65,10 @@ Result<Transfers::Wanted> Transfers::join(New made) {
       return Wanted{.transfer = place->second};
     }
   }
-  Buffer memory = Buffer::allocate(made.size);
-  if (memory.data() == nullptr && made.size > 0) {
-    return fail(ErrorCode::out_of_memory, "no memory for the {} bytes of object {}", made.size,
-                made.key.object.short_hex());
+  Buffer memory;
+  if (made.size > Pieces::kBytes) {
+    memory = Buffer::allocate(made.size);
+    if (memory.data() == nullptr) return no_memory(made.key, made.size);
   }
   const Key key = made.key;
   const auto transfer = std::make_shared<Transfer>(std::move(made), std::move(memory));

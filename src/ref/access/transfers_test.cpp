@@ -99,6 +99,42 @@ TEST_F(TransfersTest, ThreadsThatWantOneObjectFetchItOnce) {
   EXPECT_EQ(transfers_.under_way(), 0U);
 }
 
+// Gives away the memory that the piece has arrived in, if it has it.
+class GivingHome final : public PlayedHome {
+ public:
+  GivingHome(std::size_t size, bool gives, const std::byte** given)
+      : PlayedHome(some_bytes(size)), gives_(gives), given_(given) {}
+  Buffer keep(std::size_t slot) override {
+    if (!gives_) return {};
+    Buffer memory = Buffer::copy_of(answer(slot)->bytes);
+    *given_ = memory.data();
+    return memory;
+  }
+
+ private:
+  const bool gives_;
+  const std::byte** given_;
+};
+
+TEST_F(TransfersTest, AnObjectOfOnePieceStaysWhereItHasArrived) {
+  constexpr std::size_t kOne = Pieces::kBytes - 1;
+  for (const bool gives : {true, false}) {
+    for (const unsigned damaged : {0U, 2U}) {
+      const std::byte* given = nullptr;
+      auto home = std::make_unique<GivingHome>(kOne, gives, &given);
+      home->damage = [damaged](std::uint64_t, unsigned time) { return time <= damaged; };
+      auto wanted = transfers_.join({key(1), kOne, seconds(60), std::move(home)}).value();
+      transfers_.finish({&wanted, 1}, Pieces::kNever);
+      ASSERT_TRUE(wanted.bytes) << wanted.bytes.error().message;
+      const Bytes found = (*wanted.bytes)->view();
+      const std::vector<std::byte> expected = some_bytes(kOne);
+      ASSERT_EQ(found.size(), kOne);
+      EXPECT_EQ(std::memcmp(found.data(), expected.data(), kOne), 0);
+      EXPECT_EQ(found.data() == given, gives);
+    }
+  }
+}
+
 TEST_F(TransfersTest, WhoeverHasTimeLeftGoesOnWhereAnotherStopped) {
   std::atomic<unsigned> allowed = 2;
   std::atomic<unsigned> pieces = 0;
