@@ -67,7 +67,8 @@ Status Runtime::make_ucx(const fabric::Address& network) {
   options.key = options_.key ? &*options_.key : nullptr;
   options.network = network;
   options.inbound_budget_bytes = options_.inbound_budget_bytes;
-  options.connections = options_.tcp_connections;
+  // Within a host several are slower than one: what they hold does not fit into the caches.
+  options.connections = network.is_loopback() ? 1 : options_.tcp_connections;
   GODWIT_TRY(ucx_, fabric::ucx::UcxTransport::create(*reactor_, *ucx_port_, std::move(options)));
   ucx_port_->bind(*ucx_);
   return {};
