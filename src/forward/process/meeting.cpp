@@ -163,7 +163,7 @@ class Visitor final : public Meeting, private fabric::ControlEvents {
   }
 
   void on_frame(Bytes frame, std::vector<fabric::Fd>&) override {
-    const std::string_view text = text_of(frame);
+    const std::string_view text = godwit::text_of(frame);
     if (text.front() == kErrorFrame) {
       end(tl::unexpected(error_of(text.substr(1))));
       return;

@@ -1,5 +1,7 @@
 #include "forward/process/mesh.hpp"
 
+#include <unistd.h>
+
 #include <utility>
 
 #include "base/fail.hpp"
@@ -146,6 +148,7 @@ Status Mesh::meet(std::chrono::milliseconds patience) {
     meeting_.reset();
   });
   // Everybody is linked with everybody: the way in is not needed any more.
+  if (const auto address = fabric::Address::parse(self_.shm)) ::unlink(address->host.c_str());
   if (!own_folder_.empty()) remove_folder(std::exchange(own_folder_, {}));
   return outcome_;
 }
