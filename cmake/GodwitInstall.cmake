@@ -40,6 +40,11 @@ if(TARGET godwit_jit)
   install(TARGETS godwit_jit LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/godwit NAMELINK_SKIP)
 endif()
 
+if(TARGET godwit_forward_cuda)
+  # As a file: what it is made of here is in the library above for whoever installs it.
+  install(FILES $<TARGET_FILE:godwit_forward_cuda> DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
+
 install(EXPORT godwit_targets NAMESPACE godwit:: FILE godwit-targets.cmake
   DESTINATION ${package_dir})
 configure_package_config_file(

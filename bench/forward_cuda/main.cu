@@ -118,6 +118,53 @@ bool show(Rank ranks, std::uint64_t all) {
   return true;
 }
 
+__global__ void hop_kernel(godwit::cuda::DeviceView<Traveller<64>> travellers) {
+  const std::uint64_t all = std::uint64_t{gridDim.x} * blockDim.x;
+  for (std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+       i < travellers.incoming_count(); i += all) {
+    Hop{}(travellers.incoming(i), travellers);
+  }
+}
+
+// The other ways to forward: a kernel of one's own, and items in order. 64 bytes, 4 ranks.
+bool show_ways(std::uint64_t all) {
+  constexpr std::uint32_t kRounds = 5;
+  double own_us = 0;
+  double ordered_us = 0;
+  const auto measure_ways = [&](godwit::Group& group) -> Status {
+    for (const bool deterministic : {false, true}) {
+      const std::size_t bytes = all / 4 * 64 * 5 / 2 + (std::size_t{8} << 20);
+      auto made = godwit::cuda::Exchange<Traveller<64>>::create(
+          group, {.queue_bytes = bytes, .deterministic = deterministic});
+      if (!made) return tl::unexpected(made.error());
+      if (auto begun = made->launch(all / 4, Depart<64>{kRounds}); !begun) return begun;
+      auto round = made->advance();
+      const auto begin = Clock::now();
+      while (round && round->alive > 0) {
+        if (deterministic) {
+          if (auto processed = made->process(Hop{}); !processed) return processed;
+        } else {
+          hop_kernel<<<1056, 256, 0, made->stream()>>>(made->device());
+        }
+        round = made->advance();
+      }
+      if (!round) return tl::unexpected(round.error());
+      if (group.rank() == 0) (deterministic ? ordered_us : own_us) = us_since(begin) / kRounds;
+    }
+    return {};
+  };
+  if (const Status done = godwit::run_ranks(4, measure_ways); !done) {
+    std::printf("%s\n", done.error().message.c_str());
+    return false;
+  }
+  const auto rate = [&](double us) { return static_cast<double>(all) / us / 1e3; };
+  std::printf(
+      "4 ranks, 64 bytes, %llu items: a kernel of one's own %.1f us, %.2f G/s; "
+      "deterministic %.1f us, %.2f G/s\n",
+      static_cast<unsigned long long>(all), own_us, rate(own_us), ordered_us, rate(ordered_us));
+  return true;
+}
+
 template <std::size_t size>
 bool show_all(const std::vector<Rank>& ranks, const std::vector<std::uint64_t>& counts) {
   bool good = true;
@@ -147,6 +194,15 @@ int main(int argc, char** argv) {
   constexpr std::uint64_t kGoal = std::uint64_t{4} << 23;
   bool good = show<64>(4, kGoal);
   good = show<64>(4, 10'000) && good;
+  // Where there are figures of RaFI.
+  good = show<32>(4, kGoal) && good;
+  good = show<128>(4, kGoal) && good;
+  good = show<64>(4, 40'000) && good;
+  good = show<64>(4, 4'000'000) && good;
+  good = show<64>(2, 2'000'000) && good;
+  good = show<64>(8, 8'000'000) && good;
+  good = show_ways(kGoal) && good;
+  good = show_ways(10'000) && good;
   if (quick) return good ? 0 : 1;
   const std::vector<std::uint64_t> counts{1'000,     10'000,     100'000,
                                           1'000'000, 10'000'000, 100'000'000};

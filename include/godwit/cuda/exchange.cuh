@@ -141,6 +141,7 @@ class Exchange {
     return port_->incoming(detail::checked_kind<T, Items...>());
   }
 
+  [[nodiscard]] ExchangeStatus status() const noexcept { return port_->status(); }
   [[nodiscard]] Rank rank() const noexcept { return rank_; }
   [[nodiscard]] Rank ranks() const noexcept { return ranks_; }
 

@@ -1,8 +1,9 @@
-// What a cuda::Exchange can be told when it is made.
+// What a cuda::Exchange can be told when it is made, and what it tells of itself.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 
 namespace godwit::cuda {
 
@@ -21,6 +22,17 @@ struct Options {
   bool deterministic = false;
   // How long ranks wait for each other, when making the exchange and in every round.
   std::chrono::milliseconds patience{60'000};
+};
+
+// What an exchange has done since it was made. Memory is that of all ranks together, in whole
+// chunks of 1 MiB.
+struct ExchangeStatus {
+  std::uint64_t rounds = 0;
+  std::uint64_t arrived = 0;           // items, on this rank
+  std::uint64_t queue_bytes = 0;       // of the GPU's memory, in use since the last round
+  std::uint64_t queue_high_bytes = 0;  // at most in a round
+  std::uint64_t spill_bytes = 0;       // of the host's, likewise
+  std::uint64_t spill_high_bytes = 0;
 };
 
 }  // namespace godwit::cuda

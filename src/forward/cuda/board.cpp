@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <system_error>
 #include <thread>
 
 #include "base/fail.hpp"
@@ -22,7 +23,7 @@ namespace {
 constexpr std::size_t kPageBytes = (sizeof(BoardPage) + 4095) / 4096 * 4096;
 
 Status system_failed(const char* what) {
-  return fail(ErrorCode::io, "{}: {}", what, errno_text(errno));
+  return fail(ErrorCode::io, "{}: {}", what, std::generic_category().message(errno));
 }
 
 }  // namespace
@@ -79,7 +80,7 @@ Status Board::watch(pid_t process) {
   const int fd = static_cast<int>(::syscall(SYS_pidfd_open, process, 0));
   if (fd < 0) {
     return fail(ErrorCode::node_lost, "process {} of the exchange cannot be watched: {}", process,
-                errno_text(errno));
+                std::generic_category().message(errno));
   }
   watched_.push_back({.process = process, .fd = fd});
   return {};
@@ -96,6 +97,21 @@ void Board::relax() noexcept {
   fabric::cpu_relax();
 }
 
+bool Board::has_ended(int process_fd) {
+  pollfd end{.fd = process_fd, .events = POLLIN, .revents = 0};
+  return ::poll(&end, 1, 0) > 0;
+}
+
+void Board::await_farewells(Deadline deadline) const {
+  for (;;) {
+    const auto attached = static_cast<std::ptrdiff_t>(page_->attached.load());
+    const auto alive = std::count_if(watched_.begin(), watched_.end(),
+                                     [](const Watched& watched) { return !has_ended(watched.fd); });
+    if (attached == 0 || alive == 0 || std::chrono::steady_clock::now() >= deadline) return;
+    std::this_thread::yield();
+  }
+}
+
 // One look at what else may have happened, after which the processor was free for others for a
 // while.
 Status Board::look_around(Deadline deadline, const char* what) {
@@ -103,8 +119,7 @@ Status Board::look_around(Deadline deadline, const char* what) {
     return tl::unexpected(Error{static_cast<ErrorCode>(code), page_->text});
   }
   for (const Watched& watched : watched_) {
-    pollfd end{.fd = watched.fd, .events = POLLIN, .revents = 0};
-    if (::poll(&end, 1, 0) <= 0) continue;
+    if (!has_ended(watched.fd)) continue;
     Error error{ErrorCode::node_lost,
                 fmt::format("process {} of the exchange ended while others waited for {}",
                             watched.process, what)};

@@ -57,6 +57,9 @@ class Board {
   // Whose end is an error for all who wait.
   [[nodiscard]] Status watch(pid_t process);
 
+  // The owner: returns when all others have detached or died, or at the deadline.
+  void await_farewells(Deadline deadline) const;
+
   // Tells all processes that the exchange is over; the first error counts.
   void fail_all(const Error& error) noexcept;
   // Waits until ready(), spinning first. deadline, or another's error, or the end of a process.
@@ -79,6 +82,7 @@ class Board {
   [[nodiscard]] Status map();
   static void relax() noexcept;
   [[nodiscard]] Status look_around(Deadline deadline, const char* what);
+  [[nodiscard]] static bool has_ended(int process_fd);
 
   int fd_;
   std::size_t bytes_;

@@ -108,7 +108,11 @@ __global__ void __launch_bounds__(kThreads)
   if (threadIdx.x != 0) return;
   for (int from = 0; from < 2; ++from) {
     // Who found nothing had added all the same.
-    queues.free[from].taken = min(queues.free[from].taken, queues.free[from].given);
+    const Count taken = min(queues.free[from].taken, queues.free[from].given);
+    const Count all = from == 0 ? queues.device_count : queues.host_count;
+    report->chunks_held[from] = all - (queues.free[from].given - taken);
+    report->chunks_kept[from] = all - (given[from] - taken);
+    queues.free[from].taken = taken;
     queues.free[from].given = given[from];
   }
   report->refusals = *queues.refusals;

@@ -51,6 +51,7 @@ class CudaPort final : public detail::Port {
     GODWIT_CHECK(check_folds());
     return team_->run(member_, launcher, functor);
   }
+  ExchangeStatus status() const noexcept override { return team_->status(member_); }
   std::uint64_t incoming(std::uint32_t kind) const noexcept override {
     return team_->items(kind, member_.rank);
   }

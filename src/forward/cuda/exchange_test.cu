@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "forward/cuda/accounts_for_test.cuh"
+#include "forward/cuda/order_for_test.cuh"
 #include "forward/cuda/walks_for_test.cuh"
 #include "godwit/cuda/exchange.cuh"
 #include "godwit/group.hpp"
@@ -85,6 +86,30 @@ TEST_F(CudaExchange, WhatTheGpuHasNoRoomForSpillsToTheHost) {
   EXPECT_EQ(walk<64>(4, Pattern::uniform, 200'000, kHops,
                      {.queue_bytes = 4 << 20, .spill_bytes = 32 << 20}),
             4u * 200'000 * (kHops + 1));
+}
+
+TEST_F(CudaExchange, AStatusTellsHowMuchMemoryWasNeeded) {
+  // 65,536 items of 64 B fill four chunks, and there is one rank.
+  const Status done = run_ranks(1, [&](Group& group) -> Status {
+    Accounts accounts(1);
+    auto exchange =
+        Exchange<Walker<64>>::create(group, {.queue_bytes = 4 << 20, .spill_bytes = 16 << 20});
+    if (!exchange) return tl::unexpected(exchange.error());
+    auto begun = exchange->launch(65'536, Begin<64>{accounts.ledger(), Pattern::self, 1});
+    if (!begun) return begun;
+    if (auto round = exchange->advance(); !round) return tl::unexpected(round.error());
+    EXPECT_EQ(exchange->status().queue_bytes, 4u << 20);
+    EXPECT_EQ(exchange->status().spill_high_bytes, 0u);
+    auto report = exchange->run(Step{accounts.ledger(), Pattern::self});
+    if (!report) return tl::unexpected(report.error());
+    const ExchangeStatus status = exchange->status();
+    EXPECT_EQ(status.arrived, 2u * 65'536);
+    EXPECT_EQ(status.queue_high_bytes, 4u << 20);
+    EXPECT_EQ(status.spill_high_bytes, 4u << 20);  // both rounds' items are held at once
+    EXPECT_EQ(status.queue_bytes + status.spill_bytes, 0u);
+    return {};
+  });
+  EXPECT_TRUE(done.has_value()) << done.error().message;
 }
 
 TEST_F(CudaExchange, ItemsBeyondAllRoomAreRefusedLoudlyAndTheRestArrives) {
@@ -271,78 +296,13 @@ TEST_F(CudaExchange, MoreThanTwoGibibytesGoFromOneRankToAnother) {
   EXPECT_EQ(accounts.check(), 2 * (kMany + 1));
 }
 
-// What rank `to` must find in a deterministic exchange after `round`, said by going through it.
-std::vector<std::uint32_t> expected_order(Rank ranks, std::uint32_t walks, std::uint32_t round,
-                                          Rank to) {
-  std::vector<std::vector<std::uint32_t>> queues(static_cast<std::size_t>(ranks));
-  for (std::uint32_t at = 0; at <= round; ++at) {
-    std::vector<std::vector<std::uint32_t>> next(queues.size());
-    for (Rank source = 0; source < ranks; ++source) {
-      const auto put = [&](std::uint32_t serial, Rank where) {
-        next[static_cast<std::size_t>(where)].push_back(
-            serial << 9 | static_cast<std::uint32_t>(source) << 3 | (kHops - at));
-      };
-      if (at == 0) {
-        for (std::uint32_t i = 0; i < walks; ++i) {
-          put(i, next_rank(Pattern::burst, i, source, ranks));
-        }
-        continue;
-      }
-      for (const std::uint32_t word : queues[static_cast<std::size_t>(source)]) {
-        const Rank where = next_rank(Pattern::burst, word, source, ranks);
-        put(word >> 9, where);
-        put((word >> 9) + 1, (where + 1) % ranks);
-        put((word >> 9) + 2, source);
-      }
-    }
-    queues = std::move(next);
-  }
-  return queues[static_cast<std::size_t>(to)];
-}
-
-__global__ void copy_first_words(DeviceView<Walker<20>> walkers, std::uint32_t* words) {
-  const std::uint64_t all = std::uint64_t{gridDim.x} * blockDim.x;
-  for (std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-       i < walkers.incoming_count(); i += all) {
-    words[i] = walkers.incoming(i).words[0];
-  }
-}
-
 TEST_F(CudaExchange, ADeterministicExchangeKeepsTheOrderOfSourcesAndOfWhatTheyEmit) {
-  constexpr Rank kRanks = 3;
   constexpr std::uint32_t kFew = 30'000;
-  Accounts accounts(kRanks);
-  const Status done = run_ranks(kRanks, [&](Group& group) -> Status {
-    auto exchange =
-        Exchange<Walker<20>>::create(group, {.queue_bytes = 64 << 20, .deterministic = true});
-    if (!exchange) return tl::unexpected(exchange.error());
-    auto begun = exchange->launch(kFew, Begin<20>{accounts.ledger(), Pattern::burst, kHops});
-    if (!begun) return begun;
-    for (std::uint32_t number = 0; number < 3; ++number) {
-      const auto round = exchange->advance();
-      if (!round) return tl::unexpected(round.error());
-      const auto expected = expected_order(kRanks, kFew, number, group.rank());
-      EXPECT_EQ(round->incoming, expected.size());
-      std::uint32_t* words = nullptr;
-      EXPECT_EQ(cudaMalloc(&words, round->incoming * sizeof *words), cudaSuccess);
-      copy_first_words<<<64, 128, 0, exchange->stream()>>>(exchange->device(), words);
-      std::vector<std::uint32_t> found(round->incoming);
-      EXPECT_EQ(cudaStreamSynchronize(exchange->stream()), cudaSuccess);
-      EXPECT_EQ(
-          cudaMemcpy(found.data(), words, found.size() * sizeof *words, cudaMemcpyDeviceToHost),
-          cudaSuccess);
-      cudaFree(words);
-      EXPECT_TRUE(found == expected) << "round " << number << " of rank " << group.rank();
-      if (auto stepped = exchange->process(Step{accounts.ledger(), Pattern::burst}); !stepped) {
-        return stepped;
-      }
-    }
-    auto report = exchange->run(Step{accounts.ledger(), Pattern::burst});
-    if (!report) return tl::unexpected(report.error());
-    return {};
-  });
+  Accounts accounts(3);
+  const Status done =
+      run_ranks(3, [&](Group& group) { return walk_in_order(group, accounts.ledger(), kFew); });
   ASSERT_TRUE(done.has_value()) << done.error().message;
-  EXPECT_EQ(accounts.check(), kRanks * kFew * 40);
+  EXPECT_EQ(accounts.check(), 3 * kFew * 40);
 }
 
 TEST_F(CudaExchange, ARankThatLeavesEndsTheRoundsOfTheOthers) {

@@ -9,6 +9,7 @@
 #include <new>
 
 #include "forward/cuda/forked_group_for_test.hpp"
+#include "forward/cuda/order_for_test.cuh"
 #include "forward/cuda/walks_for_test.cuh"
 #include "godwit/cuda/exchange.cuh"
 
@@ -113,6 +114,20 @@ TEST_F(CudaProcesses, EveryItemArrivesWholeInAnotherProcess) {
 
 TEST_F(CudaProcesses, WhatTheGpuHasNoRoomForSpillsToTheHost) {
   expect_all_arrive<64>(Pattern::uniform, {.queue_bytes = 1 << 20, .spill_bytes = 8 << 20});
+}
+
+TEST_F(CudaProcesses, ADeterministicExchangeKeepsTheSameOrderAsBetweenThreads) {
+  const auto ends = run_forked(3, [&](Group& group) -> Status {
+    Ledger ledger{};
+    if (cudaMalloc(&ledger.sent, 18 * sizeof(Account)) != cudaSuccess) {
+      return tl::unexpected(Error{ErrorCode::out_of_memory, "no ledger"});
+    }
+    ledger.arrived = ledger.sent + 9;
+    return walk_in_order(group, ledger, 5'000);
+  });
+  for (const RankEnd& end : ends) {
+    EXPECT_TRUE(end.status.has_value()) << end.status.error().message;
+  }
 }
 
 // A rank that dies, whichever it is, ends the exchange of the others, and soon.

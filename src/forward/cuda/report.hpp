@@ -17,6 +17,9 @@ struct alignas(128) Report {
   std::uint64_t round;  // written last: the rest is there
   std::uint64_t alive;  // items that are not reduced, on all ranks
   detail::Refusals refusals;
+  // Chunks of the GPU and of the host in use: at most in this round, and after it.
+  std::uint64_t chunks_held[2];
+  std::uint64_t chunks_kept[2];
   std::uint64_t items[kMaxBins];
 };
 

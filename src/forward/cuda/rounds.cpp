@@ -104,6 +104,10 @@ Status Team::sort_round(std::uint64_t round) {
   Report& report = page.reports[round % kReports];
   report.alive = page.draft.alive;
   report.refusals = page.draft.refusals;
+  for (std::size_t from = 0; from < 2; ++from) {
+    report.chunks_held[from] = page.draft.chunks_held[from];
+    report.chunks_kept[from] = page.draft.chunks_kept[from];
+  }
   std::copy(items.begin(), items.end(), report.items);
   std::atomic_ref(report.round).store(round, std::memory_order_release);
   return {};
@@ -117,6 +121,16 @@ Status Team::end_close() {
                             steady_clock::now() + terms_.patience, "the kernels of a round"));
   ended_ = round;
   alive_ = report.alive;
+  for (std::size_t from = 0; from < 2; ++from) {
+    chunks_kept_[from] = report.chunks_kept[from];
+    chunks_high_[from] = std::max(chunks_high_[from], report.chunks_held[from]);
+  }
+  for (Member& member : members_) {
+    for (std::uint32_t kind = 0; kind < terms_.size.kinds; ++kind) {
+      member.arrived +=
+          report.items[kind * terms_.size.ranks + static_cast<std::uint32_t>(member.rank)];
+    }
+  }
   std::copy_n(report.items, terms_.size.kinds * terms_.size.ranks, items_.begin());
   refusal_.reset();
   if (Status taken = check_refusals(report.refusals); !taken) refusal_ = std::move(taken).error();

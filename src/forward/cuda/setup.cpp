@@ -43,7 +43,7 @@ struct KindCard {
 
 // What a rank tells rank 0.
 struct Hello {
-  static constexpr std::uint16_t kTag = 1;
+  static constexpr std::uint16_t kTag = 0;
   Verdict verdict{};
   std::uint64_t host = 0;
   pid_t process = 0;
@@ -57,7 +57,7 @@ struct Hello {
 
 // What rank 0 answers.
 struct Welcome {
-  static constexpr std::uint16_t kTag = 2;
+  static constexpr std::uint16_t kTag = 1;
   Verdict verdict{};
   PoolSize size{};
   Invitation invitation{};
@@ -69,7 +69,7 @@ struct Welcome {
 
 // What the leader of a process hands to its other ranks.
 struct Handover {
-  static constexpr std::uint16_t kTag = 3;
+  static constexpr std::uint16_t kTag = 2;
   Verdict verdict{};
   TeamBox team = nullptr;
 };

@@ -93,13 +93,8 @@ Team::~Team() {
     if (member.idle != nullptr) cudaEventDestroy(member.idle);
     if (member.stream != nullptr) cudaStreamDestroy(member.stream);
   }
-  if (owner_ && processes_ > 1 && board_ != nullptr) {
-    const auto& attached = board_->page().attached;
-    // Whoever does not go in time, or died, is not waited for.
-    const Status gone = board_->wait([&] { return attached.load() == 0; },
-                                     steady_clock::now() + kFarewell, "the others to leave");
-    static_cast<void>(gone);
-  }
+  // Their kernels may still write into what is ours.
+  if (owner_ && board_ != nullptr) board_->await_farewells(steady_clock::now() + kFarewell);
   if (crew_memory_ != nullptr) cudaFree(crew_memory_);
   if (!owner_ && pool_ != nullptr) {
     pool_.reset();
@@ -129,6 +124,15 @@ std::size_t Team::index_of(const Member& member) const noexcept {
 
 std::uint64_t Team::items(std::uint32_t kind, Rank rank) const noexcept {
   return items_[kind * terms_.size.ranks + static_cast<std::uint32_t>(rank)];
+}
+
+ExchangeStatus Team::status(const Member& member) const noexcept {
+  return {.rounds = ended_ - 1,
+          .arrived = member.arrived,
+          .queue_bytes = chunks_kept_[0] * detail::kChunkBytes,
+          .queue_high_bytes = chunks_high_[0] * detail::kChunkBytes,
+          .spill_bytes = chunks_kept_[1] * detail::kChunkBytes,
+          .spill_high_bytes = chunks_high_[1] * detail::kChunkBytes};
 }
 
 Result<Crew> Team::crew(Member& member, std::span<const std::byte> functor, cudaStream_t stream) {

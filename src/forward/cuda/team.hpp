@@ -55,6 +55,7 @@ struct Member {
   std::span<const std::byte> functor;
   std::vector<std::byte> sent_functor;  // what the GPU has; sent again only if it changes
   std::uint64_t ran_items = 0;
+  std::uint64_t arrived = 0;
 };
 
 class Team : public std::enable_shared_from_this<Team> {
@@ -77,6 +78,7 @@ class Team : public std::enable_shared_from_this<Team> {
   // Of the round under way.
   [[nodiscard]] const detail::Queues& queues() const noexcept { return queues_; }
   [[nodiscard]] std::uint64_t items(std::uint32_t kind, Rank rank) const noexcept;
+  [[nodiscard]] ExchangeStatus status(const Member& member) const noexcept;
   // One rank's place for a functor on the GPU; filled on `stream`.
   [[nodiscard]] Result<detail::Crew> crew(Member& member, std::span<const std::byte> functor,
                                           cudaStream_t stream);
@@ -125,6 +127,8 @@ class Team : public std::enable_shared_from_this<Team> {
   std::uint64_t alive_ = 0;
   std::optional<Error> refusal_;  // what the last round did not take
   std::array<std::uint64_t, kMaxBins> items_{};
+  std::array<std::uint64_t, 2> chunks_kept_{};  // of the GPU, of the host
+  std::array<std::uint64_t, 2> chunks_high_{};
 };
 
 }  // namespace godwit::cuda

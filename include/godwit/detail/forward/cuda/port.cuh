@@ -58,6 +58,7 @@ class GODWIT_API Port {
   [[nodiscard]] virtual Result<RunReport> run(const Launcher& launcher,
                                               std::span<const std::byte> functor) = 0;
   [[nodiscard]] virtual std::uint64_t incoming(std::uint32_t kind) const noexcept = 0;
+  [[nodiscard]] virtual ExchangeStatus status() const noexcept = 0;
 };
 
 // Of the kernel at `kernel`, on the current GPU.
