@@ -134,7 +134,7 @@ int main() {
   std::fflush(stdout);
   bool good = true;
   for (const Rank ranks : {2, 4, 8}) {
-    for (const std::uint64_t items : {10'000, 1'000'000, 32 << 20}) {
+    for (const std::uint64_t items : {10'000, 40'000, 1'000'000, 4'000'000, 32 << 20}) {
       good = show<64>(ranks, items) && good;
     }
   }

@@ -11,6 +11,9 @@
 namespace godwit::cuda {
 namespace {
 
+// A few messages, before anything moves.
+constexpr std::size_t kMailBytes = std::size_t{1} << 20;
+
 class CudaPort final : public detail::Port {
  public:
   CudaPort(std::unique_ptr<Mail> mail, std::shared_ptr<Team> team, Rank rank)
@@ -79,7 +82,8 @@ namespace detail {
 
 Result<std::unique_ptr<Port>> Port::create(Group& group, std::span<const ItemType> types,
                                            const Options& options) {
-  GODWIT_TRY(auto carrier, group.core().open());
+  const ExchangeOptions mail_options{.queue_bytes = kMailBytes, .spill_bytes = 0};
+  GODWIT_TRY(auto carrier, group.core().open({mail_types(), mail_options}));
   auto mail = std::make_unique<Mail>(std::move(carrier), group.rank());
   GODWIT_TRY(std::shared_ptr<Team> team, set_up(*mail, group, types, options));
   auto port = std::make_unique<CudaPort>(std::move(mail), team, group.rank());

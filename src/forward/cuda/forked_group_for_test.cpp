@@ -84,7 +84,7 @@ class ForkedMember final : public godwit::detail::GroupCore {
   ForkedMember(Rank rank, std::vector<int> sockets) : rank_(rank), sockets_(std::move(sockets)) {}
   Rank rank() const noexcept override { return rank_; }
   Rank ranks() const noexcept override { return static_cast<Rank>(sockets_.size()); }
-  Result<std::unique_ptr<forward::Carrier>> open() override {
+  Result<std::unique_ptr<forward::Carrier>> open(const forward::ExchangeSpec&) override {
     return std::make_unique<SocketCarrier>(sockets_);
   }
 

@@ -11,12 +11,12 @@
 
 #include "base/fail.hpp"
 #include "forward/cuda/cuda_error.hpp"
+#include "forward/cuda/tickets.hpp"
 
 namespace godwit::cuda {
 namespace {
 
 using forward::Deadline;
-using TeamBox = std::shared_ptr<Team>*;  // on its way to another thread, which owns it then
 
 // An error, or none, in a message.
 struct Verdict {
@@ -30,7 +30,8 @@ struct Verdict {
   }
   [[nodiscard]] Status status() const {
     if (code == 0) return {};
-    return tl::unexpected(Error{static_cast<ErrorCode>(code), text});
+    return tl::unexpected(
+        Error{static_cast<ErrorCode>(code), std::string(text, ::strnlen(text, sizeof text))});
   }
 };
 
@@ -61,8 +62,8 @@ struct Welcome {
   Verdict verdict{};
   PoolSize size{};
   Invitation invitation{};
-  TeamBox team = nullptr;  // if it is in the same process
-  Rank leader = 0;         // who joins for this rank's process
+  std::uint64_t ticket = 0;  // for the team, if it is in the same process
+  Rank leader = 0;           // who joins for this rank's process
   std::uint32_t locals = 0;
   std::array<Rank, detail::kMaxRanks> local{};
 };
@@ -71,13 +72,8 @@ struct Welcome {
 struct Handover {
   static constexpr std::uint16_t kTag = 2;
   Verdict verdict{};
-  TeamBox team = nullptr;
+  std::uint64_t ticket = 0;
 };
-
-std::shared_ptr<Team> unpack(TeamBox box) {
-  const std::unique_ptr<std::shared_ptr<Team>> owned(box);
-  return *owned;
-}
 
 std::uint64_t hash_of(std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
@@ -230,7 +226,7 @@ class Host {
       for (const Rank rank : members) {
         if (rank == 0) continue;
         const bool near = members.front() == 0;
-        welcome.team = near ? new std::shared_ptr<Team>(team.shared_from_this()) : nullptr;
+        welcome.ticket = near ? leave_team(team.shared_from_this()) : 0;
         mail_.send(rank, welcome);
       }
     }
@@ -254,20 +250,24 @@ Result<std::shared_ptr<Team>> be_guest(Mail& mail, Rank rank, const Hello& hello
   GODWIT_TRY(const auto letter, mail.receive<Welcome>(deadline));
   const Welcome& welcome = letter.message;
   GODWIT_CHECK(welcome.verdict.status());
-  if (welcome.team != nullptr) return unpack(welcome.team);
+  if (welcome.ticket != 0) return take_team(welcome.ticket);
   if (welcome.leader != rank) {
     GODWIT_TRY(const auto handed, mail.receive<Handover>(deadline));
     GODWIT_CHECK(handed.message.verdict.status());
-    return unpack(handed.message.team);
+    return take_team(handed.message.ticket);
   }
   const Terms terms = with_kinds(
       {.size = welcome.size, .device = options.device, .patience = options.patience}, types);
-  const std::span local(welcome.local.data(), welcome.locals);
+  const std::span local(welcome.local.data(),
+                        std::min<std::size_t>(welcome.locals, welcome.local.size()));
+  if (local.empty() || local.front() != rank) {
+    return fail(ErrorCode::protocol_violation, "rank 0 invited rank {} as somebody else", rank);
+  }
   auto team = Team::join(terms, local, welcome.invitation);
   for (const Rank other : local.subspan(1)) {
     Handover handover;
     if (team) {
-      handover.team = new std::shared_ptr<Team>(*team);
+      handover.ticket = leave_team(*team);
     } else {
       handover.verdict = Verdict::of(team.error());
     }
@@ -277,6 +277,16 @@ Result<std::shared_ptr<Team>> be_guest(Mail& mail, Rank rank, const Hello& hello
 }
 
 }  // namespace
+
+std::span<const ItemType> mail_types() noexcept {
+  // In the order of their tags.
+  static constexpr std::array types{
+      ItemType{.name = "cuda hello", .size = sizeof(Hello)},
+      ItemType{.name = "cuda welcome", .size = sizeof(Welcome)},
+      ItemType{.name = "cuda handover", .size = sizeof(Handover)},
+  };
+  return types;
+}
 
 Result<std::shared_ptr<Team>> set_up(Mail& mail, const Group& group,
                                      std::span<const ItemType> types, const Options& options) {

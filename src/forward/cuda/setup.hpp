@@ -11,6 +11,9 @@
 
 namespace godwit::cuda {
 
+// The messages of set_up(), for opening what carries them.
+[[nodiscard]] std::span<const ItemType> mail_types() noexcept;
+
 // Every rank says hello to rank 0, whose process takes the memory and invites the others; the first
 // rank of each process joins for it. All ranks of a process get the same team.
 [[nodiscard]] Result<std::shared_ptr<Team>> set_up(Mail& mail, const Group& group,

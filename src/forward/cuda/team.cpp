@@ -51,7 +51,8 @@ Result<std::shared_ptr<Team>> Team::join(const Terms& terms, std::span<const Ran
                                          const Invitation& invitation) {
   std::shared_ptr<Team> team(new Team(terms, local));
   const std::size_t spill = terms.size.host_chunks * detail::kChunkBytes;
-  GODWIT_TRY(team->board_, Board::attach(invitation.board, spill));
+  const std::string board(invitation.board, ::strnlen(invitation.board, sizeof invitation.board));
+  GODWIT_TRY(team->board_, Board::attach(board, spill));
   auto pool = Pool::open(terms.size, invitation.handles, team->board_->device_chunks());
   if (!pool) {
     team->board_->fail_all(pool.error());
