@@ -17,8 +17,8 @@ struct Options {
 
 struct Streamlines {
   std::vector<Point> points;  // `steps` places for each line
-  std::uint64_t taken = 0;    // steps, of all particles
   std::uint64_t hops = 0;     // of particles, from one rank to another
+  std::uint64_t taken = 0;    // steps, of all particles
 };
 
 // Every rank calls it. The lines are rank 0's.
