@@ -81,7 +81,8 @@ Rendering render(godwit::Group& group, const Options& options) {
   const Split pixels{.count = std::int64_t{options.width} * height, .ranks = group.ranks()};
   const LocalScene scene(group.rank(), group.ranks());
 
-  auto exchange = need(godwit::Exchange<Ray, Shadow, godwit::Reduced<Light>>::create(group));
+  const godwit::ExchangeOptions how{.workers = static_cast<std::size_t>(options.workers)};
+  auto exchange = need(godwit::Exchange<Ray, Shadow, godwit::Reduced<Light>>::create(group, how));
   std::vector<std::uint64_t> mine(static_cast<std::size_t>(3 * pixels.size(group.rank())));
   const std::int64_t first_pixel = pixels.first(group.rank());
   exchange.reduce<Light>(AddLight{.sums = mine.data(), .first_pixel = first_pixel});

@@ -29,7 +29,8 @@ Streamlines trace(godwit::Group& group, const Options& options) {
   const auto steps = static_cast<std::uint32_t>(options.steps);
   const LocalField field(me, group.ranks());
 
-  auto exchange = need(godwit::Exchange<Particle, godwit::Reduced<Trail>>::create(group));
+  const godwit::ExchangeOptions how{.workers = static_cast<std::size_t>(options.workers)};
+  auto exchange = need(godwit::Exchange<Particle, godwit::Reduced<Trail>>::create(group, how));
   std::vector<Point> mine(static_cast<std::size_t>(lines.size(me)) * steps);
   exchange.reduce<Trail>(
       KeepPoint{.points = mine.data(), .first_line = lines.first(me), .steps = steps});

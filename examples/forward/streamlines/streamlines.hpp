@@ -13,6 +13,7 @@ namespace gallery::streamlines {
 struct Options {
   int lines = 140;
   int steps = 1300;
+  int workers = 1;  // threads that run the kernel on each rank
 };
 
 struct Streamlines {

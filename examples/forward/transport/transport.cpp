@@ -30,8 +30,10 @@ Dose simulate(godwit::Group& group, const Options& options) {
   const Split blocks = split_blocks(grid(), group.ranks());
   const LocalMedium medium(me, group.ranks());
 
-  auto exchange = need(
-      godwit::Exchange<Particle, godwit::Reduced<Deposit>, godwit::Reduced<Escape>>::create(group));
+  const godwit::ExchangeOptions how{.workers = static_cast<std::size_t>(options.workers)};
+  auto exchange =
+      need(godwit::Exchange<Particle, godwit::Reduced<Deposit>, godwit::Reduced<Escape>>::create(
+          group, how));
   std::vector<std::uint64_t> cells(static_cast<std::size_t>(medium.view().cells));
   std::uint64_t escaped = 0;
   exchange.reduce<Deposit>(
