@@ -18,7 +18,8 @@ std::uint32_t root(const Options& options) {
 std::vector<std::uint32_t> find_levels(godwit::Group& group, const Options& options,
                                        const LocalGraph& graph) {
   std::vector<std::uint32_t> levels(graph.begin.size() - 1, kUnreached);
-  auto exchange = need(godwit::Exchange<Visit>::create(group));
+  const godwit::ExchangeOptions how{.workers = static_cast<std::size_t>(options.workers)};
+  auto exchange = need(godwit::Exchange<Visit>::create(group, how));
   if (group.rank() == 0) {
     exchange.emit(
         Visit{root(options)},

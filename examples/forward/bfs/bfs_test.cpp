@@ -12,8 +12,10 @@ namespace {
 
 constexpr Options kOptions{.scale = 11, .edge_factor = 4};
 
-Search search_on(godwit::Rank ranks) {
-  return on_ranks(ranks, [](godwit::Group& group) { return search(group, kOptions); });
+Search search_on(godwit::Rank ranks, int workers = 1) {
+  Options options = kOptions;
+  options.workers = workers;
+  return on_ranks(ranks, [&](godwit::Group& group) { return search(group, options); });
 }
 
 TEST(Bfs, FindsTheLevelsThatASearchByOneThreadFinds) {
@@ -24,6 +26,10 @@ TEST(Bfs, FindsTheLevelsThatASearchByOneThreadFinds) {
   const std::vector<std::uint64_t> counts = count_levels(expected);
   EXPECT_GE(counts.size(), 4U);
   EXPECT_EQ(counts[0], 1U);
+}
+
+TEST(Bfs, FindsThemWithAnyNumberOfThreads) {
+  EXPECT_EQ(search_on(2, 3).levels, search_alone(kOptions));
 }
 
 TEST(Bfs, CountsEveryEdgeOfWhatItReachesOnce) {

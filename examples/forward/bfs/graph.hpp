@@ -12,6 +12,7 @@ namespace gallery::bfs {
 struct Options {
   int scale = 16;        // 2^scale vertices
   int edge_factor = 16;  // edges for each of them
+  int workers = 1;       // threads that run the kernel on each rank
 
   [[nodiscard]] std::uint32_t vertices() const { return std::uint32_t{1} << scale; }
   [[nodiscard]] std::int64_t edges() const { return std::int64_t{vertices()} * edge_factor; }

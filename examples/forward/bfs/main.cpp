@@ -17,6 +17,7 @@ int main(int argc, char** argv) {
                    "Breadth-first search over a graph that is spread over ranks: visits go to the "
                    "owners of the vertices.");
   line.add("--ranks", ranks, "ranks, which are threads here", {1, 64});
+  line.add("--workers", options.workers, "threads of each rank", {1, 64});
   line.add("--scale", options.scale, "the graph has 2^scale vertices", {8, 26});
   line.add("--edge-factor", options.edge_factor, "edges for each vertex", {1, 64});
   line.add("--check", check, "compare with a search by one thread, which knows nothing of ranks");

@@ -17,6 +17,15 @@ GODWIT_KERNEL inline void fold_add(std::uint64_t& sum, std::uint64_t value) {
 #endif
 }
 
+// Counts in a kernel, which many threads run at once.
+GODWIT_KERNEL inline void count(std::uint32_t& counter) {
+#if defined(__CUDA_ARCH__)
+  atomicAdd(&counter, 1U);
+#else
+  std::atomic_ref(counter).fetch_add(1, std::memory_order_relaxed);
+#endif
+}
+
 // Puts `value` where `expected` stands; whether it stood there. Of many threads that try, one does.
 GODWIT_KERNEL inline bool claim(std::uint32_t& word, std::uint32_t expected, std::uint32_t value) {
 #if defined(__CUDA_ARCH__)

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/need.hpp"
+#include "godwit/block_map.hpp"
 #include "godwit/exchange.hpp"
 
 namespace gallery {
@@ -24,6 +25,11 @@ auto on_ranks(godwit::Rank ranks, const Body& body) {
     return {};
   }));
   return result;
+}
+
+// The sum of the ranks' numbers, on every rank.
+inline std::uint64_t sum(godwit::Group& group, std::uint64_t mine) {
+  return need(godwit::sum_over_ranks(group, std::span(&mine, 1)))[0];
 }
 
 // A slice of a rank's part.

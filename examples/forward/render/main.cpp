@@ -18,6 +18,7 @@ int main(int argc, char** argv) {
                    "A path tracer whose scene is spread over ranks: rays go to the rank that owns "
                    "the next block of space.");
   line.add("--ranks", ranks, "ranks, which are threads here", {1, 64});
+  line.add("--workers", options.workers, "threads of each rank", {1, 64});
   line.add("--size", options.width, "width of the picture", {16, 8192});
   line.add("--samples", options.samples, "paths for each pixel", {1, 65535});
   line.add("--show-owners", options.show_owners, "tint what a rank owns in its colour");

@@ -1,6 +1,6 @@
 #include "render/render.hpp"
 
-#include <numeric>
+#include <cmath>
 
 #include "common/ranks.hpp"
 #include "render/kernel.hpp"
@@ -52,9 +52,9 @@ struct Shoot {
   }
 };
 
-// Light has no upper end, a screen does: bright parts are pressed together.
+// Light has no upper end, a screen does: bright parts are pressed together, dark ones get darker.
 Vec3 press(Vec3 light) {
-  const auto one = [](float x) { return x * (1.15F + x / 12) / (1 + 0.75F * x); };
+  const auto one = [](float x) { return std::pow(1.45F * x / (1 + x), 1.35F); };
   return {one(light.x), one(light.y), one(light.z)};
 }
 
@@ -81,7 +81,8 @@ Rendering render(godwit::Group& group, const Options& options) {
   const Split pixels{.count = std::int64_t{options.width} * height, .ranks = group.ranks()};
   const LocalScene scene(group.rank(), group.ranks());
 
-  auto exchange = need(godwit::Exchange<Ray, Shadow, godwit::Reduced<Light>>::create(group));
+  const godwit::ExchangeOptions how{.workers = static_cast<std::size_t>(options.workers)};
+  auto exchange = need(godwit::Exchange<Ray, Shadow, godwit::Reduced<Light>>::create(group, how));
   std::vector<std::uint64_t> mine(static_cast<std::size_t>(3 * pixels.size(group.rank())));
   const std::int64_t first_pixel = pixels.first(group.rank());
   exchange.reduce<Light>(AddLight{.sums = mine.data(), .first_pixel = first_pixel});
@@ -104,10 +105,9 @@ Rendering render(godwit::Group& group, const Options& options) {
   }
 
   const godwit::ExchangeStatus status = exchange.status();
-  const auto moved = gather(group, std::vector{status.emitted - status.stayed});
   Rendering result{.image = {},
                    .light = gather(group, mine),
-                   .moved = std::accumulate(moved.begin(), moved.end(), std::uint64_t{0})};
+                   .moved = sum(group, status.emitted - status.stayed)};
   if (group.rank() == 0) {
     result.image = develop(result.light, options.width, height, options.samples);
   }

@@ -13,6 +13,7 @@ struct Options {
   int width = 480;
   int samples = 16;          // paths for each pixel
   bool show_owners = false;  // tint what a rank owns
+  int workers = 1;           // threads that run the kernel on each rank
 };
 
 struct Rendering {

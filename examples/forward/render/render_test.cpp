@@ -10,8 +10,8 @@
 namespace gallery::render {
 namespace {
 
-Rendering render_on(godwit::Rank ranks) {
-  const Options options{.width = 96, .samples = 2};
+Rendering render_on(godwit::Rank ranks, int workers = 1) {
+  const Options options{.width = 96, .samples = 2, .workers = workers};
   return on_ranks(ranks, [&](godwit::Group& group) { return render(group, options); });
 }
 
@@ -29,6 +29,10 @@ TEST(Render, MakesTheSamePictureOnAnyNumberOfRanks) {
     EXPECT_EQ(together.image, alone.image) << ranks;
     EXPECT_GT(together.moved, 0U);
   }
+}
+
+TEST(Render, MakesTheSamePictureWithAnyNumberOfThreads) {
+  EXPECT_EQ(render_on(2, 3).light, render_on(1).light);
 }
 
 TEST(Render, ShowsWhoOwnsWhatIfAsked) {

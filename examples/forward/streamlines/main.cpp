@@ -19,6 +19,7 @@ int main(int argc, char** argv) {
                    "Streamlines of a vector field that is spread over ranks: particles go to the "
                    "rank that owns the next block of space.");
   line.add("--ranks", ranks, "ranks, which are threads here", {1, 64});
+  line.add("--workers", options.workers, "threads of each rank", {1, 64});
   line.add("--lines", options.lines, "lines to trace", {1, 1'000'000});
   line.add("--steps", options.steps, "steps of each, at most", {2, 1'000'000});
   line.add("--size", size, "width of the picture", {16, 8192});

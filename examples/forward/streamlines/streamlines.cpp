@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <numeric>
 
 #include "common/ranks.hpp"
 
@@ -21,10 +20,6 @@ Particle seed(std::uint32_t line) {
   return {.position = {radius * std::cos(around), radius * std::sin(around), 0}, .line = line};
 }
 
-std::uint64_t sum(const std::vector<std::uint64_t>& numbers) {
-  return std::accumulate(numbers.begin(), numbers.end(), std::uint64_t{0});
-}
-
 }  // namespace
 
 Streamlines trace(godwit::Group& group, const Options& options) {
@@ -34,7 +29,8 @@ Streamlines trace(godwit::Group& group, const Options& options) {
   const auto steps = static_cast<std::uint32_t>(options.steps);
   const LocalField field(me, group.ranks());
 
-  auto exchange = need(godwit::Exchange<Particle, godwit::Reduced<Trail>>::create(group));
+  const godwit::ExchangeOptions how{.workers = static_cast<std::size_t>(options.workers)};
+  auto exchange = need(godwit::Exchange<Particle, godwit::Reduced<Trail>>::create(group, how));
   std::vector<Point> mine(static_cast<std::size_t>(lines.size(me)) * steps);
   exchange.reduce<Trail>(
       KeepPoint{.points = mine.data(), .first_line = lines.first(me), .steps = steps});
@@ -46,14 +42,12 @@ Streamlines trace(godwit::Group& group, const Options& options) {
   const Advect advect{.field = field.view(), .blocks = blocks, .lines = lines, .steps = steps};
   const godwit::RunReport report = need(exchange.run(advect));
 
-  // Every particle but the first time was processed because it came from another rank.
-  const auto began = static_cast<std::uint64_t>(options.lines);
-  Streamlines result{.points = gather(group, mine)};
-  const std::uint64_t processed = sum(gather(group, std::vector{report.processed}));
-  if (me == 0) result.hops = processed - began;
-  result.taken = static_cast<std::uint64_t>(
-      std::count_if(result.points.begin(), result.points.end(),
-                    [](const Point& point) { return point.speed >= 0; }));
+  // A particle is processed once where it begins, and once for every time it comes to a rank.
+  Streamlines result{
+      .points = gather(group, mine),
+      .hops = sum(group, report.processed) - static_cast<std::uint64_t>(options.lines)};
+  const auto is_there = [](const Point& point) { return point.speed >= 0; };
+  result.taken = static_cast<std::uint64_t>(std::ranges::count_if(result.points, is_there));
   return result;
 }
 

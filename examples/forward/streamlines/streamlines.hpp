@@ -13,12 +13,13 @@ namespace gallery::streamlines {
 struct Options {
   int lines = 140;
   int steps = 1300;
+  int workers = 1;  // threads that run the kernel on each rank
 };
 
 struct Streamlines {
   std::vector<Point> points;  // `steps` places for each line
-  std::uint64_t taken = 0;    // steps, of all particles
   std::uint64_t hops = 0;     // of particles, from one rank to another
+  std::uint64_t taken = 0;    // steps, of all particles
 };
 
 // Every rank calls it. The lines are rank 0's.

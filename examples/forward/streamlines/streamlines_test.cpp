@@ -11,8 +11,10 @@ namespace {
 
 constexpr Options kOptions{.lines = 50, .steps = 600};
 
-Streamlines trace_on(godwit::Rank ranks) {
-  return on_ranks(ranks, [](godwit::Group& group) { return trace(group, kOptions); });
+Streamlines trace_on(godwit::Rank ranks, int workers = 1) {
+  Options options = kOptions;
+  options.workers = workers;
+  return on_ranks(ranks, [&](godwit::Group& group) { return trace(group, options); });
 }
 
 TEST(Streamlines, AreTheSameToTheBitOnAnyNumberOfRanks) {
@@ -25,6 +27,10 @@ TEST(Streamlines, AreTheSameToTheBitOnAnyNumberOfRanks) {
     EXPECT_GT(together.hops, 0U);
     EXPECT_LT(together.hops, alone.taken / 50) << "a particle stays as long as it can";
   }
+}
+
+TEST(Streamlines, AreTheSameToTheBitWithAnyNumberOfThreads) {
+  EXPECT_TRUE(same(trace_on(2, 3), trace_on(1)));
 }
 
 // What the tori of the field are the level sets of: the lines stay on them.

@@ -35,7 +35,7 @@ bool is_edge(int x, int y) {
 }  // namespace
 
 Image draw(const Dose& dose, int scale) {
-  constexpr double kDecades = 5.5;
+  constexpr double kDecades = 6.5;
   double most = 1;
   for (int y = 0; y < kDeep; ++y) {
     for (int x = 0; x < kWide; ++x) most = std::max(most, column(dose, x, y));

@@ -19,6 +19,7 @@ int main(int argc, char** argv) {
                    "Particles fly through a building that is spread over ranks, and leave a dose "
                    "in every cell.");
   line.add("--ranks", ranks, "ranks, which are threads here", {1, 64});
+  line.add("--workers", options.workers, "threads of each rank", {1, 64});
   line.add("--particles", options.particles, "particles to follow", {1, 1'000'000'000});
   line.add("--scale", scale, "pixels to a cell", {1, 16});
   line.add("--check", check, "compare with the dose of a single rank, to the last unit");

@@ -15,14 +15,10 @@ Particle born(std::uint32_t id) {
   return particle;
 }
 
-std::uint64_t sum(const std::vector<std::uint64_t>& numbers) {
-  return std::accumulate(numbers.begin(), numbers.end(), std::uint64_t{0});
-}
-
 }  // namespace
 
 std::uint64_t Dose::stayed() const {
-  return sum(cells);
+  return std::accumulate(cells.begin(), cells.end(), std::uint64_t{0});
 }
 
 std::uint64_t energy_of(const Options& options) {
@@ -34,8 +30,10 @@ Dose simulate(godwit::Group& group, const Options& options) {
   const Split blocks = split_blocks(grid(), group.ranks());
   const LocalMedium medium(me, group.ranks());
 
-  auto exchange = need(
-      godwit::Exchange<Particle, godwit::Reduced<Deposit>, godwit::Reduced<Escape>>::create(group));
+  const godwit::ExchangeOptions how{.workers = static_cast<std::size_t>(options.workers)};
+  auto exchange =
+      need(godwit::Exchange<Particle, godwit::Reduced<Deposit>, godwit::Reduced<Escape>>::create(
+          group, how));
   std::vector<std::uint64_t> cells(static_cast<std::size_t>(medium.view().cells));
   std::uint64_t escaped = 0;
   exchange.reduce<Deposit>(
@@ -51,10 +49,10 @@ Dose simulate(godwit::Group& group, const Options& options) {
   const Fly fly{.medium = medium.view(), .blocks = blocks};
   const godwit::RunReport report = need(exchange.run(fly));
 
-  Dose dose{.cells = gather(group, cells), .escaped = escaped};
-  const std::uint64_t processed = sum(gather(group, std::vector{report.processed}));
-  if (me == 0) dose.hops = processed - static_cast<std::uint64_t>(options.particles);
-  return dose;
+  // A particle is processed once where it is born, and once for every time it comes to a rank.
+  return {.cells = gather(group, cells),
+          .escaped = escaped,
+          .hops = sum(group, report.processed) - static_cast<std::uint64_t>(options.particles)};
 }
 
 }  // namespace gallery::transport

@@ -11,6 +11,7 @@ namespace gallery::transport {
 
 struct Options {
   int particles = 200'000;
+  int workers = 1;  // threads that run the kernel on each rank
 };
 
 struct Dose {

@@ -10,8 +10,9 @@ namespace {
 
 constexpr Options kOptions{.particles = 6000};
 
-Dose simulate_on(godwit::Rank ranks) {
-  return on_ranks(ranks, [](godwit::Group& group) { return simulate(group, kOptions); });
+Dose simulate_on(godwit::Rank ranks, int workers = 1) {
+  const Options options{.particles = kOptions.particles, .workers = workers};
+  return on_ranks(ranks, [&](godwit::Group& group) { return simulate(group, options); });
 }
 
 TEST(Transport, LeavesTheSameDoseOnAnyNumberOfRanks) {
@@ -23,6 +24,10 @@ TEST(Transport, LeavesTheSameDoseOnAnyNumberOfRanks) {
     EXPECT_EQ(together.escaped, alone.escaped) << ranks;
     EXPECT_GT(together.hops, 0U);
   }
+}
+
+TEST(Transport, LeavesTheSameDoseWithAnyNumberOfThreads) {
+  EXPECT_EQ(simulate_on(2, 3).cells, simulate_on(1).cells);
 }
 
 TEST(Transport, LosesNoEnergyAndFindsNone) {
