@@ -10,13 +10,12 @@ namespace godwit::forward {
 
 class ChunkStack {
  public:
-  // Any thread. True: it was empty.
-  bool push(detail::Chunk* chunk) noexcept {
+  // Any thread. The chunk is the taker's at once.
+  void push(detail::Chunk* chunk) noexcept {
     chunk->next = newest_.load(std::memory_order_relaxed);
     while (!newest_.compare_exchange_weak(chunk->next, chunk, std::memory_order_seq_cst,
                                           std::memory_order_relaxed)) {
     }
-    return chunk->next == nullptr;
   }
   [[nodiscard]] bool is_empty() const noexcept {
     return newest_.load(std::memory_order_seq_cst) == nullptr;
