@@ -14,11 +14,10 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <optional>
-#include <system_error>
 
 #include "base/fail.hpp"
+#include "godwit/meet.hpp"
 #include "labelled_output.hpp"
 
 namespace godwit::cli {
@@ -29,34 +28,6 @@ using std::chrono::steady_clock;
 // Between being told to end and being killed.
 constexpr std::chrono::seconds kGrace{3};
 constexpr int kSignalBase = 128;  // as shells count
-
-// Where ranks meet; gone with its owner.
-class MeetingFolder {
- public:
-  [[nodiscard]] static Result<MeetingFolder> create() {
-    std::error_code error;
-    const auto parent = std::filesystem::temp_directory_path(error);
-    std::string name = (error ? std::string("/tmp") : parent.string()) + "/godwit-ranks-XXXXXX";
-    if (::mkdtemp(name.data()) == nullptr) {
-      return fail(ErrorCode::io,
-                  "cannot make a folder {}: {}; set TMPDIR to one that can be written "
-                  "to",
-                  name, errno_text(errno));
-    }
-    return MeetingFolder(std::move(name));
-  }
-  MeetingFolder(MeetingFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
-  MeetingFolder& operator=(MeetingFolder&&) = delete;
-  ~MeetingFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  [[nodiscard]] std::string address() const { return "shm://" + path_; }
-
- private:
-  explicit MeetingFolder(std::string path) : path_(std::move(path)) {}
-  std::string path_;
-};
 
 // Signals as something to poll for; back to what they were with its owner.
 class Signals {
@@ -250,8 +221,8 @@ class Launch {
 }  // namespace
 
 Ended launch_ranks(const LaunchOptions& options) {
-  GODWIT_TRY(const MeetingFolder folder, MeetingFolder::create());
-  return Launch(options, folder.address()).run();
+  GODWIT_TRY(const MeetingPlace place, MeetingPlace::create(MeetingPlace::For::one_host));
+  return Launch(options, place.address()).run();
 }
 
 }  // namespace godwit::cli

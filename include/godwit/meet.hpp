@@ -3,8 +3,11 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string>
 
+#include "godwit/error.hpp"
+#include "godwit/export.hpp"
 #include "godwit/kernel.hpp"
 
 namespace godwit {
@@ -30,6 +33,35 @@ struct MeetOptions {
   // How long to wait for the others.
   std::chrono::milliseconds patience{60'000};
   Way way = Way::automatic;
+};
+
+// A place that nobody else uses, for who has a way to tell the processes of it: a launcher, MPI.
+// What it needs is gone with it; keep it until all have met.
+class GODWIT_API MeetingPlace {
+ public:
+  enum class For : std::uint8_t {
+    one_host,
+    hosts,  // that reach this one, where rank 0 is to be, by its name
+  };
+  // Errors: io, resource_exhausted.
+  [[nodiscard]] static Result<MeetingPlace> create(For whom);
+  MeetingPlace(MeetingPlace&& other) noexcept = default;
+  MeetingPlace& operator=(MeetingPlace&&) = delete;
+  ~MeetingPlace();
+
+  // For MeetOptions; the key is secret, and needed between hosts.
+  [[nodiscard]] const std::string& address() const noexcept { return address_; }
+  [[nodiscard]] const std::string& key() const noexcept { return key_; }
+
+ private:
+  MeetingPlace(std::string folder, std::string address, std::string key) noexcept;
+
+  struct Folder {
+    void operator()(const std::string* path) const noexcept;
+  };
+  std::unique_ptr<std::string, Folder> folder_;
+  std::string address_;
+  std::string key_;
 };
 
 }  // namespace godwit
