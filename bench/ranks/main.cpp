@@ -54,7 +54,7 @@ struct Pour {
 // As if each chunk's worth of items were a message.
 Result<Sample> pour(Group& group, std::uint64_t items) {
   constexpr std::uint64_t kPerSource = 16 * kChunkBytes / sizeof(Item);
-  GODWIT_TRY(auto exchange, (Exchange<Source, Item>::create(group)));
+  GODWIT_TRY(auto exchange, (Exchange<Source, Item>::create(group, {.chunk_bytes = kChunkBytes})));
   std::uint64_t sum = 0;
   std::uint64_t took_ns = 0;
   for (int turn = 0; turn < 2; ++turn) {  // the first one warms up
