@@ -43,11 +43,9 @@ Result<floors::Sample> measure_apart(
     const pid_t child = ::fork();
     if (child == 0) {
       ::close(ends[0]);
-      be_rank({.rank = rank,
-               .ranks = ranks,
-               .address = "shm://" + folder.path().string(),
-               .way = way},
-              ends[1], body);
+      be_rank(
+          {.rank = rank, .ranks = ranks, .address = "shm://" + folder.path().string(), .way = way},
+          ends[1], body);
     }
     children.push_back(child);
   }

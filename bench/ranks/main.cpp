@@ -150,8 +150,8 @@ Status run(bool quick, const std::string& json_file) {
     std::fflush(stdout);
     json += (json.empty() ? "\n  " : ",\n  ") + to_json(table);
   }
-  GODWIT_CHECK(write_file(json_file, fmt::format("{{\"machine\": {},\n \"suites\": [{}]}}\n",
-                                                 to_json(machine), json)));
+  GODWIT_CHECK(write_file(
+      json_file, fmt::format("{{\"machine\": {},\n \"suites\": [{}]}}\n", to_json(machine), json)));
   fmt::print("\nAll rows are in {}.\n", json_file);
   return {};
 }
