@@ -1,41 +1,19 @@
 #include "bfs/bfs.hpp"
 
 #include <algorithm>
-#include <stdexcept>
 
-#include "bfs/kernel.hpp"
+#include "bfs/program.hpp"
+#include "common/cpu.hpp"
 #include "common/ranks.hpp"
 #include "common/stopwatch.hpp"
 
 namespace gallery::bfs {
 namespace {
 
-// One end of the first edge: surely a vertex that has one.
-std::uint32_t root(const Options& options) {
-  return make_edge(options, 0).to;
-}
-
 std::vector<std::uint32_t> find_levels(godwit::Group& group, const Options& options,
                                        const LocalGraph& graph) {
-  std::vector<std::uint32_t> levels(graph.begin.size() - 1, kUnreached);
-  const godwit::ExchangeOptions how{.workers = static_cast<std::size_t>(options.workers)};
-  auto exchange = need(godwit::Exchange<Visit>::create(group, how));
-  if (group.rank() == 0) {
-    exchange.emit(
-        Visit{root(options)},
-        static_cast<godwit::Rank>(root(options) % static_cast<std::uint32_t>(group.ranks())));
-  }
-  for (std::uint32_t level = 0;; ++level) {
-    const godwit::Round round = need(exchange.advance());
-    if (round.alive == 0) return levels;
-    if (round.held_back > 0) {
-      throw std::runtime_error("a level does not fit into the queues: raise queue_bytes");
-    }
-    exchange.process(Expand{.begin = graph.begin.data(),
-                            .neighbours = graph.neighbours.data(),
-                            .levels = levels.data(),
-                            .level = level});
-  }
+  if (options.gpu) return find_levels_on_gpu(group, options, graph);
+  return find_levels_at(Cpu{.workers = options.workers}, group, options, graph);
 }
 
 struct Dot {

@@ -30,6 +30,10 @@ struct Search {
 // Every rank calls it. What was found is rank 0's.
 Search search(godwit::Group& group, const Options& options);
 
+// The levels of this rank's vertices; every rank calls it.
+std::vector<std::uint32_t> find_levels_on_gpu(godwit::Group& group, const Options& options,
+                                              const LocalGraph& graph);
+
 // The same levels, found by one thread with a queue, which knows nothing of ranks.
 std::vector<std::uint32_t> search_alone(const Options& options);
 

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "bfs/kernel.hpp"
+#include "common/gpu.hpp"
 #include "common/ranks.hpp"
 
 namespace gallery::bfs {
@@ -30,6 +31,14 @@ TEST(Bfs, FindsTheLevelsThatASearchByOneThreadFinds) {
 
 TEST(Bfs, FindsThemWithAnyNumberOfThreads) {
   EXPECT_EQ(search_on(2, 3).levels, search_alone(kOptions));
+}
+
+TEST(Bfs, FindsThemOnAGpu) {
+  if (!has_gpu()) GTEST_SKIP() << "no GPU";
+  Options options = kOptions;
+  options.gpu = true;
+  const auto body = [&](godwit::Group& group) { return search(group, options); };
+  EXPECT_EQ(on_ranks(3, body).levels, search_alone(kOptions));
 }
 
 TEST(Bfs, CountsEveryEdgeOfWhatItReachesOnce) {

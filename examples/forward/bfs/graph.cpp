@@ -26,6 +26,10 @@ Edge make_edge(const Options& options, std::int64_t number) {
   return edge;
 }
 
+std::uint32_t root(const Options& options) {
+  return make_edge(options, 0).to;
+}
+
 std::uint32_t local_vertices(const Options& options, godwit::Rank rank, godwit::Rank ranks) {
   const auto all = static_cast<std::int64_t>(options.vertices());
   return static_cast<std::uint32_t>((all - rank + ranks - 1) / ranks);

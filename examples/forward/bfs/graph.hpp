@@ -13,6 +13,7 @@ struct Options {
   int scale = 16;        // 2^scale vertices
   int edge_factor = 16;  // edges for each of them
   int workers = 1;       // threads that run the kernel on each rank
+  bool gpu = false;      // runs it on the GPU instead
 
   [[nodiscard]] std::uint32_t vertices() const { return std::uint32_t{1} << scale; }
   [[nodiscard]] std::int64_t edges() const { return std::int64_t{vertices()} * edge_factor; }
@@ -25,6 +26,9 @@ struct Edge {
 
 // Edge `number` of the graph: from the number alone, so that any rank can make any of them.
 Edge make_edge(const Options& options, std::int64_t number);
+
+// Where the search begins: one end of the first edge, surely a vertex that has one.
+std::uint32_t root(const Options& options);
 
 // The vertices of one rank. Neighbours of its i-th vertex: neighbours[begin[i]] to begin[i + 1].
 struct LocalGraph {

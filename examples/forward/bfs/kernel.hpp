@@ -14,6 +14,17 @@ struct Visit {
   std::uint32_t vertex = 0;
 };
 
+// Emits the first visit.
+struct Begin {
+  std::uint32_t root = 0;
+
+  template <class Out>
+  GODWIT_KERNEL void operator()(std::uint64_t /*index*/, Out& out) const {
+    out.emit(Visit{root},
+             static_cast<godwit::Rank>(root % static_cast<std::uint32_t>(out.ranks())));
+  }
+};
+
 struct Expand {
   const std::uint32_t* begin = nullptr;  // of LocalGraph
   const std::uint32_t* neighbours = nullptr;

@@ -16,15 +16,18 @@ int main(int argc, char** argv) {
   CommandLine line("forward_bfs",
                    "Breadth-first search over a graph that is spread over ranks: visits go to the "
                    "owners of the vertices.");
-  line.add("--ranks", ranks, "ranks, which are threads here", {1, 64});
+  line.add("--ranks", ranks, "ranks, as threads; `godwit ranks` makes processes", {1, 64});
   line.add("--workers", options.workers, "threads of each rank", {1, 64});
+  line.add("--gpu", options.gpu, "run kernels on the GPU");
   line.add("--scale", options.scale, "the graph has 2^scale vertices", {8, 26});
   line.add("--edge-factor", options.edge_factor, "edges for each vertex", {1, 64});
   line.add("--check", check, "compare with a search by one thread, which knows nothing of ranks");
   line.add("--out", out, "the picture, as PNG");
   return line.run(argc, argv, [&] {
-    const bfs::Search found =
-        on_ranks(ranks, [&](godwit::Group& group) { return bfs::search(group, options); });
+    const auto here =
+        on_program_ranks(ranks, [&](godwit::Group& group) { return bfs::search(group, options); });
+    if (!here) return;  // rank 0 has the levels
+    const bfs::Search& found = *here;
     std::printf("%llu edges on %d ranks in %.3f s: %.1f million edges a second\n",
                 static_cast<unsigned long long>(found.edges), ranks, found.seconds,
                 static_cast<double>(found.edges) / found.seconds / 1e6);

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -8,6 +9,7 @@
 #include <stdexcept>
 
 #include "base/folder_for_test.hpp"
+#include "common/exact.hpp"
 #include "common/grid.hpp"
 #include "common/image.hpp"
 #include "common/random.hpp"
@@ -94,6 +96,16 @@ TEST(Random, IsSpreadEvenly) {
     for (int i = 0; i < 4; ++i) ++tenths[static_cast<int>(10 * random.next())];
   }
   for (const int tenth : tenths) EXPECT_NEAR(tenth, kDraws / 10, 300);  // five deviations
+}
+
+TEST(Exact, LogAndDecayAreNearTheLibrarys) {
+  for (float x = 0x1p-24F; x < 1; x *= 1.01F) {
+    EXPECT_NEAR(exact_log(x), std::log(x), 2e-6F * (1 - std::log(x))) << x;
+    EXPECT_NEAR(exact_decay(20 * x), std::exp(-20 * x), 2e-6F) << x;
+  }
+  EXPECT_EQ(exact_log(1), 0);
+  EXPECT_EQ(exact_decay(0), 1);
+  EXPECT_EQ(exact_decay(1000), 0);
 }
 
 TEST(Gather, PutsThePartsOfAllRanksOneAfterTheOther) {

@@ -5,7 +5,6 @@
 // particle takes the same path on one rank and on a hundred.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 
 #include "common/vec3.hpp"
@@ -33,12 +32,13 @@ struct Random {
   }
 };
 
-// All directions alike.
+// All directions alike: that of a point in a ball, found by drawing from the cube around it.
 GODWIT_KERNEL inline Vec3 any_direction(Random& random) {
-  const float z = 1 - 2 * random.next();
-  const float around = 2 * kPi * random.next();
-  const float r = std::sqrt(1 - z * z);
-  return {r * std::cos(around), r * std::sin(around), z};
+  for (;;) {
+    const Vec3 at{2 * random.next() - 1, 2 * random.next() - 1, 2 * random.next() - 1};
+    const float squared = dot(at, at);
+    if (squared <= 1 && squared > 1e-6F) return normalize(at);
+  }
 }
 
 }  // namespace gallery

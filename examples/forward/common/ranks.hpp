@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -25,6 +26,23 @@ auto on_ranks(godwit::Rank ranks, const Body& body) {
     return {};
   }));
   return result;
+}
+
+// The same for a program's ranks: threads of this process or, if `godwit ranks` has started it, the
+// processes that it has started. `ranks` is how many there are. Nothing, where this process is not
+// rank 0.
+template <class Body>
+std::optional<std::invoke_result_t<const Body&, godwit::Group&>> on_program_ranks(
+    godwit::Rank& ranks, const Body& body) {
+  auto process = godwit::Group::from_environment();
+  if (!process && process.error().code == godwit::ErrorCode::not_found) {
+    return on_ranks(ranks, body);
+  }
+  godwit::Group group = need(std::move(process));
+  ranks = group.ranks();
+  auto mine = body(group);
+  if (group.rank() != 0) return std::nullopt;
+  return mine;
 }
 
 // The sum of the ranks' numbers, on every rank.

@@ -1,12 +1,12 @@
 // All four examples, small: what travels, what it is compared with, and a picture of each.
 #include <cstdio>
 #include <filesystem>
-#include <functional>
 #include <stdexcept>
 #include <string>
 
 #include "bfs/bfs.hpp"
 #include "common/command_line.hpp"
+#include "common/gpu.hpp"
 #include "common/ranks.hpp"
 #include "common/stopwatch.hpp"
 #include "render/render.hpp"
@@ -44,20 +44,23 @@ double millions(std::uint64_t number) {
 void Demo::render() const {
   tell(
       "render: paths of light through 7,000 spheres. Rays go to the rank that has the next block.");
-  const render::Options options{.width = 320, .samples = 8};
+  render::Options options{.width = 320, .samples = 8};
   const auto body = [&](godwit::Group& group) { return render::render(group, options); };
   const Stopwatch watch;
   const render::Rendering made = on_ranks(ranks, body);
-  std::printf("  %d x %d pixels, %d paths each: %.1f s; %.1f million items changed rank\n",
+  std::printf("  %d x %d pixels, %d paths each: %.1f s; ranks took up %.1f million rays\n",
               made.image.width, made.image.height, options.samples, watch.seconds(),
-              millions(made.moved));
+              millions(made.taken_up));
   show(made.image, "render.png");
   must(on_ranks(1, body).light == made.light, "one rank makes the same picture, bit by bit");
+  if (!has_gpu()) return;
+  options.gpu = true;
+  must(on_ranks(ranks, body).light == made.light, "and so does the GPU");
 }
 
 void Demo::streamlines() const {
   tell("streamlines: particles in a flow. They go on where they are, until they leave the block.");
-  const streamlines::Options options;
+  streamlines::Options options;
   const auto body = [&](godwit::Group& group) { return streamlines::trace(group, options); };
   const Stopwatch watch;
   const streamlines::Streamlines made = on_ranks(ranks, body);
@@ -66,11 +69,14 @@ void Demo::streamlines() const {
               static_cast<unsigned long long>(made.hops));
   show(streamlines::draw(made, options, 640), "streamlines.png");
   must(streamlines::same(on_ranks(1, body), made), "one rank traces the same lines, bit by bit");
+  if (!has_gpu()) return;
+  options.gpu = true;
+  must(streamlines::same(on_ranks(ranks, body), made), "and so does the GPU");
 }
 
 void Demo::transport() const {
   tell("transport: radiation in a building with walls of concrete and pillars of lead.");
-  const transport::Options options{.particles = 300'000};
+  transport::Options options{.particles = 300'000};
   const auto body = [&](godwit::Group& group) { return transport::simulate(group, options); };
   const Stopwatch watch;
   const transport::Dose made = on_ranks(ranks, body);
@@ -80,17 +86,23 @@ void Demo::transport() const {
   must(made.stayed() + made.escaped == transport::energy_of(options),
        "what stayed and what escaped is what was sent out, to the last unit");
   must(on_ranks(1, body).cells == made.cells, "one rank finds the same dose in every cell");
+  if (!has_gpu()) return;
+  options.gpu = true;
+  must(on_ranks(ranks, body).cells == made.cells, "and so does the GPU");
 }
 
 void Demo::bfs() const {
   tell("bfs: a search through a graph, level by level. Visits go to the owner of the vertex.");
-  const bfs::Options options;
-  const bfs::Search made =
-      on_ranks(ranks, [&](godwit::Group& group) { return bfs::search(group, options); });
+  bfs::Options options;
+  const auto body = [&](godwit::Group& group) { return bfs::search(group, options); };
+  const bfs::Search made = on_ranks(ranks, body);
   std::printf("  %.1f million edges: %.3f s, %.0f million edges a second\n", millions(made.edges),
               made.seconds, millions(made.edges) / made.seconds);
   show(bfs::draw(made), "bfs.png");
   must(bfs::search_alone(options) == made.levels, "one thread with a queue finds the same levels");
+  if (!has_gpu()) return;
+  options.gpu = true;
+  must(on_ranks(ranks, body).levels == made.levels, "and so does the GPU");
 }
 
 }  // namespace

@@ -57,6 +57,11 @@ struct AddLight {
   }
 };
 
+// What its random numbers depend on.
+GODWIT_KERNEL inline std::uint64_t path_key(std::uint32_t pixel, std::uint16_t sample) {
+  return std::uint64_t{pixel} << 16 | sample;
+}
+
 template <class Out>
 GODWIT_KERNEL void give(const Split& pixels, std::uint32_t pixel, Vec3 light, Out& out) {
   const auto units = [](float x) {
@@ -107,8 +112,8 @@ struct Trace {
   // how often it has bounced.
   template <class Out>
   GODWIT_KERNEL bool bounce(Ray& ray, Hit hit, Out& out) const {
-    Random random{.key = std::uint64_t{ray.pixel} << 16 | ray.sample,
-                  .drawn = std::uint32_t{ray.bounce} * 16 + 16};
+    Random random{.key = path_key(ray.pixel, ray.sample),
+                  .drawn = (std::uint32_t{ray.bounce} + 1) * kDraws};
     if (show_owners) hit.colour = mix(hit.colour, owner_colour(out.rank()), 0.75F);
     const float facing = -dot(ray.direction, hit.normal);
     const float grazing = 1 - (facing < 0 ? 0 : facing);
@@ -139,6 +144,7 @@ struct Trace {
   }
 
   static constexpr std::uint16_t kMostBounces = 6;
+  static constexpr std::uint32_t kDraws = 256;  // more than a bounce needs
 };
 
 }  // namespace gallery::render

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "common/gpu.hpp"
 #include "common/ranks.hpp"
 #include "render/scene.hpp"
 
@@ -18,7 +19,6 @@ Rendering render_on(godwit::Rank ranks, int workers = 1) {
 TEST(Render, MakesTheSamePictureOnAnyNumberOfRanks) {
   const Rendering alone = render_on(1);
   EXPECT_EQ(alone.image.width, 96);
-  EXPECT_EQ(alone.moved, 0U);
   const auto [darkest, brightest] =
       std::minmax_element(alone.image.rgb.begin(), alone.image.rgb.end());
   EXPECT_LT(*darkest, 80);
@@ -27,12 +27,22 @@ TEST(Render, MakesTheSamePictureOnAnyNumberOfRanks) {
     const Rendering together = render_on(ranks);
     EXPECT_EQ(together.light, alone.light) << ranks;
     EXPECT_EQ(together.image, alone.image) << ranks;
-    EXPECT_GT(together.moved, 0U);
+    EXPECT_GT(together.taken_up, alone.taken_up);
   }
 }
 
 TEST(Render, MakesTheSamePictureWithAnyNumberOfThreads) {
   EXPECT_EQ(render_on(2, 3).light, render_on(1).light);
+}
+
+TEST(Render, MakesTheSamePictureOnAGpu) {
+  if (!has_gpu()) GTEST_SKIP() << "no GPU";
+  const Rendering alone = render_on(1);
+  for (const godwit::Rank ranks : {1, 4}) {
+    const Options options{.width = 96, .samples = 2, .gpu = true};
+    const auto body = [&](godwit::Group& group) { return render(group, options); };
+    EXPECT_EQ(on_ranks(ranks, body).light, alone.light) << ranks;
+  }
 }
 
 TEST(Render, ShowsWhoOwnsWhatIfAsked) {
@@ -47,13 +57,13 @@ TEST(Render, ShowsWhoOwnsWhatIfAsked) {
 TEST(Scene, IsKeptInPartsAndSpheresOnABorderTwice) {
   std::size_t kept = 0;
   for (godwit::Rank rank = 0; rank < 4; ++rank) {
-    const LocalScene part(rank, 4);
-    EXPECT_LT(part.spheres(), std::size_t{kSpheres} * 6 / 10);
-    kept += part.spheres();
+    const LocalScene part = make_scene(rank, 4);
+    EXPECT_LT(part.spheres.size(), std::size_t{kSpheres} * 6 / 10);
+    kept += part.spheres.size();
   }
   EXPECT_GT(kept, std::size_t{kSpheres});
   EXPECT_LT(kept, std::size_t{kSpheres} * 13 / 10);
-  EXPECT_EQ(LocalScene(0, 1).spheres(), std::size_t{kSpheres});
+  EXPECT_EQ(make_scene(0, 1).spheres.size(), std::size_t{kSpheres});
 }
 
 }  // namespace

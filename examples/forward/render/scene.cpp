@@ -76,37 +76,31 @@ void each_cell(const Sphere& sphere, const Visit& visit) {
 
 }  // namespace
 
-LocalScene::LocalScene(godwit::Rank rank, godwit::Rank ranks) {
+LocalScene make_scene(godwit::Rank rank, godwit::Rank ranks) {
   const Split blocks = split_blocks(grid(), ranks);
-  first_cell_ = blocks.first(rank) * grid().cells_per_block();
-  const auto cells = static_cast<std::size_t>(blocks.size(rank) * grid().cells_per_block());
+  LocalScene scene;
+  scene.first_cell = blocks.first(rank) * grid().cells_per_block();
   // A list of spheres for each cell; then all of them one after the other.
-  std::vector<std::vector<std::uint32_t>> lists(cells);
+  std::vector<std::vector<std::uint32_t>> lists(
+      static_cast<std::size_t>(blocks.size(rank) * grid().cells_per_block()));
   for (int i = 0; i < kSpheres; ++i) {
     const Sphere sphere = make_sphere(i);
     bool kept = false;
     each_cell(sphere, [&](Cell cell) {
-      const std::int64_t local = grid().index_of(cell) - first_cell_;
-      if (local < 0 || local >= static_cast<std::int64_t>(cells)) return;
-      if (!kept) spheres_.push_back(sphere);
+      const std::int64_t local = grid().index_of(cell) - scene.first_cell;
+      if (local < 0 || local >= static_cast<std::int64_t>(lists.size())) return;
+      if (!kept) scene.spheres.push_back(sphere);
       kept = true;
       lists[static_cast<std::size_t>(local)].push_back(
-          static_cast<std::uint32_t>(spheres_.size() - 1));
+          static_cast<std::uint32_t>(scene.spheres.size() - 1));
     });
   }
   for (const std::vector<std::uint32_t>& list : lists) {
-    begin_.push_back(static_cast<std::uint32_t>(listed_.size()));
-    listed_.insert(listed_.end(), list.begin(), list.end());
+    scene.begin.push_back(static_cast<std::uint32_t>(scene.listed.size()));
+    scene.listed.insert(scene.listed.end(), list.begin(), list.end());
   }
-  begin_.push_back(static_cast<std::uint32_t>(listed_.size()));
-}
-
-Scene LocalScene::view() const {
-  return {.first_cell = first_cell_,
-          .cells = static_cast<std::int64_t>(begin_.size()) - 1,
-          .begin = begin_.data(),
-          .listed = listed_.data(),
-          .spheres = spheres_.data()};
+  scene.begin.push_back(static_cast<std::uint32_t>(scene.listed.size()));
+  return scene;
 }
 
 }  // namespace gallery::render

@@ -50,21 +50,16 @@ struct Scene {
                                           float limit) const;
 };
 
-// Owns what a Scene points to.
-class LocalScene {
- public:
-  // The part of the scene that `rank` of `ranks` keeps.
-  LocalScene(godwit::Rank rank, godwit::Rank ranks);
+// The part of the scene that a rank keeps.
+struct LocalScene {
+  std::int64_t first_cell = 0;
+  std::vector<std::uint32_t> begin;
+  std::vector<std::uint32_t> listed;
+  std::vector<Sphere> spheres;
 
-  [[nodiscard]] Scene view() const;
-  [[nodiscard]] std::size_t spheres() const { return spheres_.size(); }
-
- private:
-  std::int64_t first_cell_ = 0;
-  std::vector<std::uint32_t> begin_;
-  std::vector<std::uint32_t> listed_;
-  std::vector<Sphere> spheres_;
+  [[nodiscard]] std::int64_t cells() const { return static_cast<std::int64_t>(begin.size()) - 1; }
 };
+LocalScene make_scene(godwit::Rank rank, godwit::Rank ranks);
 
 inline constexpr float kPlateHeight = 0.25F;
 inline constexpr float kPlateRadius = 11.5F;

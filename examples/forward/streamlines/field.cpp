@@ -19,11 +19,10 @@ Vec3 analytic(Vec3 at) {
 
 }  // namespace
 
-LocalField::LocalField(godwit::Rank rank, godwit::Rank ranks) {
-  const Split blocks = split_blocks(grid(), ranks);
-  first_block_ = blocks.first(rank);
-  samples_.reserve(static_cast<std::size_t>(blocks.size(rank)) * kBrickSamples);
-  for (std::int64_t block = first_block_; block < blocks.first(rank + 1); ++block) {
+std::vector<Vec3> make_bricks(const Split& blocks, godwit::Rank rank) {
+  std::vector<Vec3> samples;
+  samples.reserve(static_cast<std::size_t>(blocks.size(rank)) * kBrickSamples);
+  for (std::int64_t block = blocks.first(rank); block < blocks.first(rank + 1); ++block) {
     const Cell origin = grid().first_cell_of(static_cast<int>(block));
     const auto at = [](float low, int cell, int i) {
       return low + grid().edge * static_cast<float>(cell + i - kHalo);
@@ -31,18 +30,13 @@ LocalField::LocalField(godwit::Rank rank, godwit::Rank ranks) {
     for (int k = 0; k < kBrickEdge; ++k) {
       for (int j = 0; j < kBrickEdge; ++j) {
         for (int i = 0; i < kBrickEdge; ++i) {
-          samples_.push_back(analytic({at(grid().low.x, origin.x, i), at(grid().low.y, origin.y, j),
-                                       at(grid().low.z, origin.z, k)}));
+          samples.push_back(analytic({at(grid().low.x, origin.x, i), at(grid().low.y, origin.y, j),
+                                      at(grid().low.z, origin.z, k)}));
         }
       }
     }
   }
-}
-
-Field LocalField::view() const {
-  return {.first_block = first_block_,
-          .blocks = static_cast<std::int64_t>(samples_.size()) / kBrickSamples,
-          .samples = samples_.data()};
+  return samples;
 }
 
 }  // namespace gallery::streamlines

@@ -60,15 +60,7 @@ struct Field {
   }
 };
 
-// Owns the bricks of one rank.
-class LocalField {
- public:
-  LocalField(godwit::Rank rank, godwit::Rank ranks);
-  [[nodiscard]] Field view() const;
-
- private:
-  std::int64_t first_block_ = 0;
-  std::vector<Vec3> samples_;
-};
+// The bricks that a rank keeps, one after the other.
+std::vector<Vec3> make_bricks(const Split& blocks, godwit::Rank rank);
 
 }  // namespace gallery::streamlines

@@ -41,6 +41,18 @@ struct KeepPoint {
   }
 };
 
+// Emits the particles with which lines begin.
+struct Begin {
+  const Particle* particles = nullptr;
+  Split blocks = {};
+
+  template <class Out>
+  GODWIT_KERNEL void operator()(std::uint64_t index, Out& out) const {
+    const Particle& particle = particles[index];
+    out.emit(particle, blocks.owner(grid().block_of(grid().cell_at(particle.position))));
+  }
+};
+
 struct Advect {
   Field field = {};
   Split blocks = {};

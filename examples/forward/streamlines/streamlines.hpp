@@ -13,7 +13,8 @@ namespace gallery::streamlines {
 struct Options {
   int lines = 140;
   int steps = 1300;
-  int workers = 1;  // threads that run the kernel on each rank
+  int workers = 1;   // threads that run the kernel on each rank
+  bool gpu = false;  // runs it on the GPU instead
 };
 
 struct Streamlines {
@@ -24,6 +25,10 @@ struct Streamlines {
 
 // Every rank calls it. The lines are rank 0's.
 Streamlines trace(godwit::Group& group, const Options& options);
+Streamlines trace_on_gpu(godwit::Group& group, const Options& options);
+
+// Where a line begins.
+Particle seed(std::uint32_t line);
 
 // Whether two runs gave the same lines, to the bit.
 bool same(const Streamlines& a, const Streamlines& b);

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "common/gpu.hpp"
 #include "common/ranks.hpp"
 
 namespace gallery::streamlines {
@@ -31,6 +32,14 @@ TEST(Streamlines, AreTheSameToTheBitOnAnyNumberOfRanks) {
 
 TEST(Streamlines, AreTheSameToTheBitWithAnyNumberOfThreads) {
   EXPECT_TRUE(same(trace_on(2, 3), trace_on(1)));
+}
+
+TEST(Streamlines, AreTheSameToTheBitOnAGpu) {
+  if (!has_gpu()) GTEST_SKIP() << "no GPU";
+  Options options = kOptions;
+  options.gpu = true;
+  const auto body = [&](godwit::Group& group) { return trace(group, options); };
+  EXPECT_TRUE(same(on_ranks(4, body), trace_on(1)));
 }
 
 // What the tori of the field are the level sets of: the lines stay on them.

@@ -2,10 +2,10 @@
 // on in another direction, until little is left or it is outside.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 
 #include "common/atomics.hpp"
+#include "common/exact.hpp"
 #include "common/grid.hpp"
 #include "common/random.hpp"
 #include "common/split.hpp"
@@ -56,10 +56,27 @@ struct AddEscape {
 GODWIT_KERNEL inline void scatter(Particle& particle) {
   Random random{.key = particle.id, .drawn = particle.drawn};
   particle.direction = any_direction(random);
-  particle.depth = -std::log(1 - random.next());
+  particle.depth = -exact_log(1 - random.next());
   particle.from = 0;
   particle.drawn = random.drawn;
 }
+
+// Emits the particles that the source sends out.
+struct Radiate {
+  Vec3 source = {};
+  std::uint32_t first_id = 0;
+  Split blocks = {};
+
+  template <class Out>
+  GODWIT_KERNEL void operator()(std::uint64_t index, Out& out) const {
+    Particle particle{.origin = source,
+                      .id = first_id + static_cast<std::uint32_t>(index),
+                      .energy = kEnergy,
+                      .cell = grid().cell_at(source)};
+    scatter(particle);
+    out.emit(particle, blocks.owner(grid().block_of(particle.cell)));
+  }
+};
 
 struct Fly {
   Medium medium = {};
@@ -95,7 +112,7 @@ struct Fly {
   // does not leave. As an item it needs no lock, however many threads run the kernel.
   template <class Out>
   GODWIT_KERNEL static bool absorb(Particle& particle, float matter, Out& out) {
-    const float share = 1 - std::exp(-matter);
+    const float share = 1 - exact_decay(matter);
     auto kept = static_cast<std::uint32_t>(share * static_cast<float>(particle.energy));
     if (particle.energy - kept < kLeast) kept = particle.energy;
     if (kept > 0) out.emit(Deposit{grid().index_of(particle.cell), kept}, out.rank());

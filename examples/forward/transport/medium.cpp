@@ -35,30 +35,21 @@ Vec3 source() {
   return {};
 }
 
-LocalMedium::LocalMedium(godwit::Rank rank, godwit::Rank ranks) {
-  const Split blocks = split_blocks(grid(), ranks);
-  first_cell_ = blocks.first(rank) * grid().cells_per_block();
-  materials_.resize(static_cast<std::size_t>(blocks.size(rank) * grid().cells_per_block()));
+std::vector<Material> make_medium(const Split& blocks, godwit::Rank rank) {
+  std::vector<Material> materials;
   for (std::int64_t block = blocks.first(rank); block < blocks.first(rank + 1); ++block) {
     const Cell low = grid().first_cell_of(static_cast<int>(block));
     for (int z = 0; z < grid().block_cells; ++z) {
       for (int y = 0; y < grid().block_cells; ++y) {
-        for (int x = 0; x < grid().block_cells; ++x) {
-          const Cell cell{static_cast<std::int16_t>(low.x + x),
-                          static_cast<std::int16_t>(low.y + y),
-                          static_cast<std::int16_t>(low.z + z)};
-          materials_[static_cast<std::size_t>(grid().index_of(cell) - first_cell_)] =
-              material_at(cell);
+        for (int x = 0; x < grid().block_cells; ++x) {  // in the order of Grid::index_of
+          materials.push_back(material_at({static_cast<std::int16_t>(low.x + x),
+                                           static_cast<std::int16_t>(low.y + y),
+                                           static_cast<std::int16_t>(low.z + z)}));
         }
       }
     }
   }
-}
-
-Medium LocalMedium::view() const {
-  return {.first_cell = first_cell_,
-          .cells = static_cast<std::int64_t>(materials_.size()),
-          .materials = materials_.data()};
+  return materials;
 }
 
 }  // namespace gallery::transport

@@ -53,15 +53,7 @@ inline constexpr int kSlab = 3;  // cells of concrete, below and above the rooms
 Material material_at(Cell cell);
 Vec3 source();
 
-// Owns the cells of one rank.
-class LocalMedium {
- public:
-  LocalMedium(godwit::Rank rank, godwit::Rank ranks);
-  [[nodiscard]] Medium view() const;
-
- private:
-  std::int64_t first_cell_ = 0;
-  std::vector<Material> materials_;
-};
+// The cells that a rank keeps.
+std::vector<Material> make_medium(const Split& blocks, godwit::Rank rank);
 
 }  // namespace gallery::transport

@@ -11,7 +11,8 @@ namespace gallery::transport {
 
 struct Options {
   int particles = 200'000;
-  int workers = 1;  // threads that run the kernel on each rank
+  int workers = 1;   // threads that run the kernel on each rank
+  bool gpu = false;  // runs it on the GPU instead
 };
 
 struct Dose {
@@ -24,6 +25,7 @@ struct Dose {
 
 // Every rank calls it. The dose is rank 0's.
 Dose simulate(godwit::Group& group, const Options& options);
+Dose simulate_on_gpu(godwit::Group& group, const Options& options);
 
 // All energy that particles were born with.
 std::uint64_t energy_of(const Options& options);
