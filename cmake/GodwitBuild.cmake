@@ -95,6 +95,7 @@ endfunction()
 # `./dev test` also runs the tests of these layers under the sanitizers: the target core_tests builds
 # them, and their cases carry the label "core". A test belongs to the layer its NAME starts with.
 set(GODWIT_CORE_LAYERS base trace trust wire fabric code fleet call region ref forward)
+option(GODWIT_JOIN_TESTS "Compile the sources of a core layer's test eight at a time, as sanitized builds do" OFF)
 # What never starts a thread is nothing for ThreadSanitizer: one_thread_tests and the label "one_thread"
 # are for `./dev test --long`.
 if(GODWIT_BUILD_TESTS AND NOT TARGET core_tests)
@@ -135,6 +136,10 @@ function(godwit_test)
     set(group core)
     if(TEST_ONE_THREAD AND GODWIT_SANITIZE MATCHES "thread")
       set(group one_thread)
+    endif()
+    if(GODWIT_JOIN_TESTS)
+      set_target_properties(${TEST_NAME}_test PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+      target_compile_options(${TEST_NAME}_test PRIVATE -Wno-subobject-linkage)
     endif()
     add_dependencies(${group}_tests ${TEST_NAME}_test)
     list(APPEND TEST_PROPERTIES LABELS ${group})
