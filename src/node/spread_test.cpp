@@ -163,7 +163,8 @@ TEST_P(Spreading, ThoseBelowANodeThatDiesAreServedByItsParent) {
   EXPECT_EQ(report.failed(), 1U);
   for (const auto& node : report.nodes) {
     EXPECT_NE(node.parent, lost_id);
-    EXPECT_EQ(node.error.has_value(), node.node == lost_id);
+    EXPECT_EQ(node.error.has_value(), node.node == lost_id)
+        << (node.error ? node.error->message : "it has a copy");
     if (!node.error) continue;
     EXPECT_TRUE(node.error->code == ErrorCode::node_lost ||
                 node.error->code == ErrorCode::unreachable)
