@@ -49,6 +49,7 @@ class Exchange {
   // Waits for all ranks of the group. type_mismatch: ranks name different item types, options
   // that must agree differ.
   [[nodiscard]] static Result<Exchange> create(Group& group, const ExchangeOptions& options = {}) {
+    (detail::check_item<typename detail::ItemTraits<Items>::Value>(), ...);
     static constexpr std::array types{detail::item_type<Items>()...};
     auto port = detail::Port::create(group, types, options);
     if (!port) return tl::unexpected(port.error());

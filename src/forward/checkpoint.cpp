@@ -1,19 +1,15 @@
 #include "forward/checkpoint.hpp"
 
-#include <dirent.h>
 #include <fcntl.h>
-#include <sys/stat.h>
 
 #include <charconv>
 #include <cstring>
 #include <filesystem>
-#include <memory>
 #include <random>
 #include <type_traits>
 #include <vector>
 
 #include "base/fail.hpp"
-#include "base/parts.hpp"
 #include "ref/disk/checksum.hpp"
 
 namespace godwit::forward {
