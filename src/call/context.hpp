@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -107,16 +108,24 @@ struct ReplyBuffer {
   static_assert(kInlineBytes >= GODWIT_REPLY_CAPACITY);
   alignas(16) std::byte inline_bytes[kInlineBytes];
   Buffer spilled;
-  // What comes behind it in the result: memory of somebody else's, who keeps it for `lender`.
-  Bytes lent;
+  // With a lender: the whole result, of which some parts are memory of somebody else's, who keeps
+  // it for `lender`.
+  std::vector<Bytes> parts;
   std::shared_ptr<const void> lender;
   std::size_t limit = 0;
+
+  // Memory that belongs into a result behind the first `after` bytes of what was written to it.
+  struct Lent {
+    std::size_t after = 0;
+    Bytes bytes;
+  };
 
   void prepare(std::size_t limit_bytes) noexcept;
   // Room for `size` bytes of result, all of it; null if that is too much, or there is no memory.
   [[nodiscard]] std::byte* make_room(std::size_t size) noexcept;
-  // The result goes on with these bytes. False: no memory.
-  [[nodiscard]] bool lend(Bytes bytes, std::shared_ptr<const void> keeps) noexcept;
+  // Puts these between what was written, which is all there by now; in the order of `after`. False:
+  // no memory.
+  [[nodiscard]] bool lend(std::span<const Lent> pieces, std::shared_ptr<const void> keeps);
   [[nodiscard]] Bytes view() const noexcept {
     return {static_cast<const std::byte*>(reply.data), reply.size};
   }

@@ -1,9 +1,9 @@
 // Running functions, and sending their answers.
-#include <array>
 #include <utility>
 
 #include "base/cycles.hpp"
 #include "base/fail.hpp"
+#include "base/parts.hpp"
 #include "call/code_fetch.hpp"
 #include "call/engine.hpp"
 
@@ -39,10 +39,9 @@ void* reserve_reply(godwit_reply* reply, std::size_t size) noexcept {
 
 // For those that go where the lender is not.
 void join_lent(ReplyBuffer& reply) {
-  Buffer all = Buffer::allocate(reply.view().size() + reply.lent.size());
+  Buffer all = Buffer::allocate(total_size(reply.parts));
   if (all.data() != nullptr) {
-    std::memcpy(all.data(), reply.view().data(), reply.view().size());
-    std::memcpy(all.data() + reply.view().size(), reply.lent.data(), reply.lent.size());
+    gather(reply.parts, all.data());
     reply.reply.data = all.data();
     reply.reply.size = all.size();
     reply.spilled = std::move(all);
@@ -67,16 +66,23 @@ std::byte* ReplyBuffer::make_room(std::size_t size) noexcept {
   return static_cast<std::byte*>(reserve_reply(&reply, size));
 }
 
-// The transport may still read both parts when the record has been used again: so the first part
+// The transport may still read all parts when the record has been used again: so what was written
 // has to be memory of its own, too.
-bool ReplyBuffer::lend(Bytes bytes, std::shared_ptr<const void> keeps) noexcept {
+bool ReplyBuffer::lend(std::span<const Lent> pieces, std::shared_ptr<const void> keeps) {
   if (spilled.empty()) {
     spilled = Buffer::copy_of(view());
     if (spilled.data() == nullptr) return false;
     reply.data = spilled.data();
     reply.capacity = spilled.size();
   }
-  lent = bytes;
+  parts.clear();
+  std::size_t written = 0;
+  for (const Lent& piece : pieces) {
+    if (piece.after > written) parts.push_back(view().subspan(written, piece.after - written));
+    parts.push_back(piece.bytes);
+    written = piece.after;
+  }
+  if (written < view().size()) parts.push_back(view().subspan(written));
   lender = std::move(keeps);
   return true;
 }
@@ -231,7 +237,7 @@ void Engine::send_reply(LinkState& link, std::uint64_t caller_id, std::uint64_t 
   send_message(link, header, {&body, 1}, std::move(kept), nullptr);
 }
 
-// A result of which a part lies in memory of somebody else's.
+// A result of which parts lie in memory of somebody else's.
 void Engine::send_lent(LinkState& link, std::uint64_t caller_id, std::uint64_t token,
                        ReplyBuffer& reply, std::uint8_t flags) {
   wire::Header header;
@@ -240,8 +246,7 @@ void Engine::send_lent(LinkState& link, std::uint64_t caller_id, std::uint64_t t
   header.id = caller_id;
   header.subject = token;
   header.aux = wire::pack({Ending::ok, true, ErrorCode::none});
-  const std::array<Bytes, 2> parts{reply.view(), reply.lent};
-  send_message(link, header, parts, std::move(reply.spilled), std::move(reply.lender));
+  send_message(link, header, reply.parts, std::move(reply.spilled), std::move(reply.lender));
   reply.lender.reset();
 }
 

@@ -71,6 +71,28 @@ TEST_P(StreamFleet, MemoryGoesBackWhenTheLastGroupHasAcked) {
   expect_kept(0);
 }
 
+TEST_P(StreamFleet, SmallAndLargeItemsOfOneDeliveryKeepTheirBytesAndTheirOrder) {
+  // All are there before the first is fetched; batches are of a few kilobytes, or one item.
+  auto out = producer<std::string>({.batch_bytes = 8 << 10});
+  auto in = consumer<std::string>();
+  const auto nth = [](std::size_t i) {
+    constexpr std::size_t kSizes[] = {10, 20'000, 300'001, 100, 17'003, 5'000, 1'200'000};
+    return std::string(kSizes[i % std::size(kSizes)] + i, static_cast<char>('a' + i % 26));
+  };
+  for (std::size_t i = 0; i < 28; ++i) good(out.send(nth(i), std::to_string(i)));
+  good(out.close());
+  std::size_t next = 0;
+  while (auto item = good(in.next(10s))) {
+    ASSERT_EQ(item->offset(), next);
+    EXPECT_EQ(**item, nth(next)) << next;
+    EXPECT_EQ(item->key(), std::to_string(next));
+    item->ack();
+    ++next;
+  }
+  EXPECT_EQ(next, 28);
+  expect_kept(0);
+}
+
 TEST_P(StreamFleet, TextAndOtherTypesTravelToo) {
   auto out = producer<std::string>({.linger = 0ns});
   auto in = consumer<std::string>();

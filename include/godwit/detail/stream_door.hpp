@@ -94,7 +94,7 @@ struct ConsumerOptions {
   // Of one delivery, and another is fetched meanwhile. Few, for items that take long: they are
   // spread over the consumers.
   std::uint32_t items = 1000;
-  std::size_t bytes = std::size_t{1} << 20;
+  std::size_t bytes = std::size_t{4} << 20;
   bool fetch_ahead = true;
 };
 

@@ -12,7 +12,8 @@ void Answers::clear() noexcept {
   fixed_.clear();
   if (tail_.capacity() > kWorthKeeping) tail_ = {};
   tail_.clear();
-  lent_ = {};
+  lent_.clear();
+  lent_bytes_ = 0;
   lender_.reset();
 }
 
@@ -41,17 +42,28 @@ void Answers::fail(const Error& error) {
   append(bytes_of(error.message));
 }
 
-void Answers::lend(Bytes bytes, std::shared_ptr<const void> keeps) {
+void Answers::append_more(Bytes bytes) {
   fixed_.back().tail_bytes += bytes.size();
-  lent_ = bytes;
-  lender_ = std::move(keeps);
+  tail_.insert(tail_.end(), bytes.begin(), bytes.end());
+}
+
+std::span<std::byte> Answers::more_room(std::size_t bytes) {
+  fixed_.back().tail_bytes += bytes;
+  tail_.resize(tail_.size() + bytes);
+  return std::span(tail_).last(bytes);
+}
+
+void Answers::lend(Bytes bytes) {
+  fixed_.back().tail_bytes += bytes.size();
+  lent_.push_back({.after = tail_.size(), .bytes = bytes});
+  lent_bytes_ += bytes.size();
 }
 
 // A result of type bytes is its descriptor, and the bytes.
 Status Answers::write_to(call::ReplyBuffer& reply) {
   const std::size_t fixed_bytes = fixed_.size() * sizeof(wire::ObjectAnswer);
   const std::size_t own_bytes = fixed_bytes + tail_.size();
-  const Descriptor where{.offset = kBlobAlign, .count = own_bytes + lent_.size()};
+  const Descriptor where{.offset = kBlobAlign, .count = own_bytes + lent_bytes_};
   static_assert(sizeof where == kBlobAlign);
   std::byte* to = reply.make_room(sizeof where + own_bytes);
   if (to == nullptr) {
@@ -61,7 +73,9 @@ Status Answers::write_to(call::ReplyBuffer& reply) {
   to += sizeof where;
   if (fixed_bytes > 0) std::memcpy(to, fixed_.data(), fixed_bytes);
   if (!tail_.empty()) std::memcpy(to + fixed_bytes, tail_.data(), tail_.size());
-  if (!lent_.empty() && !reply.lend(lent_, std::move(lender_))) {
+  if (lent_.empty()) return {};
+  for (call::ReplyBuffer::Lent& piece : lent_) piece.after += sizeof where + fixed_bytes;
+  if (!reply.lend(lent_, std::move(lender_))) {
     return godwit::fail(ErrorCode::out_of_memory, "no memory for an answer");
   }
   return {};

@@ -31,9 +31,13 @@ class Answers {
   [[nodiscard]] std::size_t tail_bytes() const noexcept { return tail_.size(); }
   // Takes the last item's tail back.
   void fail(const Error& error);
-  // The rest of the only item's tail, in memory of somebody else's. What was appended before is a
-  // multiple of 16 bytes long.
-  void lend(Bytes bytes, std::shared_ptr<const void> keeps);
+  // --- Of an answer with one item alone: its tail in several parts ---
+  // Goes on with the tail; nothing is padded.
+  void append_more(Bytes bytes);
+  std::span<std::byte> more_room(std::size_t bytes);  // zeros
+  // Goes on with memory of somebody else's, for as long as `keep()` says.
+  void lend(Bytes bytes);
+  void keep(std::shared_ptr<const void> lender) { lender_ = std::move(lender); }
 
   // Errors: too_large, out_of_memory.
   [[nodiscard]] Status write_to(call::ReplyBuffer& reply);
@@ -42,7 +46,8 @@ class Answers {
   std::vector<wire::ObjectAnswer> fixed_;
   std::vector<std::byte> tail_;  // padded behind each item
   std::size_t tail_start_ = 0;   // of the last item's
-  Bytes lent_;
+  std::vector<call::ReplyBuffer::Lent> lent_;
+  std::size_t lent_bytes_ = 0;
   std::shared_ptr<const void> lender_;
 };
 

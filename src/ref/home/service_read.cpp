@@ -109,7 +109,8 @@ Status ObjectService::do_read(const Request& request, const ObjectItem& item, An
       answers.last().value = checksums_.of({item.handle.object, found.version, first, piece},
                                            {found.data + first, piece});
     }
-    answers.lend({found.data + first, piece}, std::make_shared<PinKeeper>(std::move(keeper)));
+    answers.lend({found.data + first, piece});
+    answers.keep(std::make_shared<PinKeeper>(std::move(keeper)));
     return {};
   }
   std::byte* to = answers.append_room(wanted).data();

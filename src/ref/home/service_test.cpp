@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/parts.hpp"
 #include "call/context.hpp"
 #include "godwit/codec.hpp"
 #include "ref/disk/checksum.hpp"
@@ -45,14 +46,16 @@ class Service : public StoreTest {
     const Buffer request = Buffer::copy_of(bytes_of(bytes));
     reply_.prepare(std::size_t{1} << 30);
     reply_.lender.reset();
-    reply_.lent = {};
+    reply_.parts.clear();
     auto answered =
         service_.answer({.node = kAlice.node, .may_wait = wish.may_wait}, request.view(), reply_);
     if (!answered) return tl::unexpected(std::move(answered).error());
     Descriptor where;
     std::memcpy(&where, reply_.view().data(), sizeof where);
     EXPECT_EQ(where.offset, kBlobAlign);
-    EXPECT_EQ(where.count, reply_.view().size() - kBlobAlign + reply_.lent.size());
+    const std::size_t all =
+        reply_.lender == nullptr ? reply_.view().size() : total_size(reply_.parts);
+    EXPECT_EQ(where.count, all - kBlobAlign);
     return reply_.view().subspan(kBlobAlign);
   }
   std::vector<ObjectAnswerView> answers(const Wish& wish) {
@@ -151,7 +154,8 @@ TEST_F(Service, ALargePieceIsLentWithoutACopy) {
   item.b = 200'000;
   item.d = 1;
   ASSERT_TRUE(ask({.op = ObjectOp::read, .items = {item}}));
-  EXPECT_EQ(reply_.lent.size(), 200'000);
+  ASSERT_EQ(reply_.parts.size(), 2);
+  EXPECT_EQ(reply_.parts[1].size(), 200'000);
   EXPECT_EQ(store.stats().pins, 1) << "until it has been sent";
   reply_.lender.reset();
   EXPECT_EQ(store.stats().pins, 0);

@@ -67,38 +67,28 @@ DeliveryImage::DeliveryImage(const Delivery& delivery) : delivery_(delivery) {
   }
 }
 
-void DeliveryImage::copy_to(Answers& answers) const {
-  std::size_t total = slices_.size() * sizeof(wire::StreamSlice);
+bool DeliveryImage::write_to(Answers& answers, std::size_t lent_from) const {
   for (std::size_t i = 0; i < slices_.size(); ++i) {
-    total += wire::padded_tail(index_bytes(delivery_.slices[i]) + items_[i].size());
+    const std::size_t bytes = index_bytes(delivery_.slices[i]) + items_[i].size();
+    answers.append_more(bytes_of_value(alone(slices_[i], bytes)));
   }
-  std::byte* fixed = answers.append_room(total).data();
-  std::byte* image = fixed + slices_.size() * sizeof(wire::StreamSlice);
+  std::size_t written = slices_.size() * sizeof(wire::StreamSlice);
+  bool lends = false;
   for (std::size_t i = 0; i < slices_.size(); ++i) {
     const Slice& slice = delivery_.slices[i];
     const Bytes items = items_[i];
-    const std::size_t bytes = index_bytes(slice) + items.size();
-    const wire::StreamSlice described = alone(slices_[i], bytes);
-    std::memcpy(fixed, &described, sizeof described);
-    fixed += sizeof described;
-    write_index(slice, items, image);
-    if (!items.empty()) std::memcpy(image + index_bytes(slice), items.data(), items.size());
-    image += wire::padded_tail(bytes);
+    const std::size_t padding = wire::padded_tail(written) - written;
+    std::byte* const index = answers.more_room(padding + index_bytes(slice)).data() + padding;
+    write_index(slice, items, index);
+    written += padding + index_bytes(slice) + items.size();
+    if (items.size() < lent_from) {
+      answers.append_more(items);
+    } else {
+      answers.lend(items);
+      lends = true;
+    }
   }
-}
-
-Bytes DeliveryImage::slices_and_index() const {
-  const Slice& slice = delivery_.slices.front();
-  head_.resize(sizeof(wire::StreamSlice) + index_bytes(slice));
-  const wire::StreamSlice described =
-      alone(slices_.front(), index_bytes(slice) + first_items().size());
-  std::memcpy(head_.data(), &described, sizeof described);
-  write_index(slice, items_.front(), head_.data() + sizeof described);
-  return head_;
-}
-
-Bytes DeliveryImage::first_items() const noexcept {
-  return items_.front();
+  return lends;
 }
 
 }  // namespace godwit::ref::stream

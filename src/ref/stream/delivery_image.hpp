@@ -23,18 +23,16 @@ class DeliveryImage {
   [[nodiscard]] std::size_t item_bytes() const noexcept { return item_bytes_; }
   // Where each lies in the arena.
   [[nodiscard]] Bytes slices() const noexcept { return std::as_bytes(std::span(slices_)); }
-  // All of it, each slice a batch of its own.
-  void copy_to(Answers& answers) const;
-  // The only slice as a batch of its own, in two parts: the bytes of its items are not copied.
-  [[nodiscard]] Bytes slices_and_index() const;
-  [[nodiscard]] Bytes first_items() const noexcept;
+  // All of it into the only answer, each slice a batch of its own. The items of a slice with less
+  // than `lent_from` bytes of them are copied; the others stay where they are. True: there are
+  // such.
+  bool write_to(Answers& answers, std::size_t lent_from) const;
 
  private:
   const Delivery& delivery_;
   std::vector<wire::StreamSlice> slices_;
   std::vector<Bytes> items_;  // of each; as they were found: a peer may write to the index
   std::size_t item_bytes_ = 0;
-  mutable std::vector<std::byte> head_;
 };
 
 }  // namespace godwit::ref::stream

@@ -30,7 +30,7 @@ Gathering::Gathering(TopicVisit& visit, Group& group, Lease& lease, const FetchO
       lease_(lease),
       items_left_(std::min(options.items, StreamStore::kMaxFetchItems)),
       bytes_left_(options.bytes),
-      bytes_together_(options.bytes_together) {}
+      copied_left_(options.bytes_copied) {}
 
 void Gathering::gather() {
   while (!full_) {
@@ -104,10 +104,11 @@ void Gathering::take_all(std::uint64_t number, OffsetRange part, Run& run) {
   const std::uint32_t first = index_of(batch, part.begin);
   std::uint32_t low = 0;
   auto high = static_cast<std::uint32_t>(std::min(part.size(), items_left_));
-  if (bytes_between(view, first, first + high) > bytes_left_) {
+  const std::uint64_t all = bytes_between(view, first, first + high);
+  if (const std::uint64_t most = most_of(all); all > most) {
     while (low + 1 < high) {
       const std::uint32_t middle = low + (high - low) / 2;
-      (bytes_between(view, first, first + middle) <= bytes_left_ ? low : high) = middle;
+      (bytes_between(view, first, first + middle) <= most ? low : high) = middle;
     }
     high = low;
   }
@@ -134,7 +135,7 @@ void Gathering::sift(std::uint64_t number, OffsetRange part, Run& run) {
       continue;
     }
     const std::uint64_t bytes = BatchView::aligned(item.bytes.size() + item.metadata.size());
-    const bool fits = bytes <= bytes_left_ || delivery_.slices.empty();
+    const bool fits = bytes <= most_of(bytes) || delivery_.slices.empty();
     if (items_left_ == 0 || !fits) {
       full_ = true;
       return;
@@ -143,13 +144,17 @@ void Gathering::sift(std::uint64_t number, OffsetRange part, Run& run) {
   }
 }
 
+std::uint64_t Gathering::most_of(std::uint64_t bytes) const noexcept {
+  const bool copied = bytes < FetchOptions::kLentFrom && !delivery_.slices.empty();
+  return copied ? std::min(bytes_left_, copied_left_) : bytes_left_;
+}
+
 void Gathering::add(std::uint64_t number, OffsetRange items, std::uint64_t bytes, Run& run) {
   const StoredBatch& batch = topic_.batch(number);
   const auto count = static_cast<std::uint32_t>(items.size());
   items_left_ -= count;
   bytes_left_ -= std::min(bytes, bytes_left_);
-  bytes_together_ -= std::min(bytes, bytes_together_);
-  bytes_left_ = std::min(bytes_left_, bytes_together_);
+  if (bytes < FetchOptions::kLentFrom) copied_left_ -= std::min(bytes, copied_left_);
   group_.delivered += count;
   if (deliveries_ > 1) group_.redelivered += count;
   if (run.taken.empty()) run.taken.begin = items.begin;

@@ -34,6 +34,8 @@ class Gathering {
   Run walk(OffsetRange range, std::uint32_t deliveries);
   void take_all(std::uint64_t batch, OffsetRange part, Run& run);
   void sift(std::uint64_t batch, OffsetRange part, Run& run);
+  // How much of a piece of so many bytes may be taken.
+  [[nodiscard]] std::uint64_t most_of(std::uint64_t bytes) const noexcept;
   void add(std::uint64_t batch, OffsetRange items, std::uint64_t bytes, Run& run);
 
   TopicVisit& visit_;
@@ -43,7 +45,7 @@ class Gathering {
   Delivery delivery_;
   std::uint64_t items_left_;
   std::uint64_t bytes_left_;
-  std::uint64_t bytes_together_;  // of it, once there is a slice
+  std::uint64_t copied_left_;  // of it, in small pieces
   std::uint64_t scan_left_ = kMaxScan;
   std::uint32_t deliveries_ = 1;
   bool full_ = false;

@@ -41,17 +41,19 @@ TEST_F(GroupTest, ADeliveryGoesAcrossBatchesUpToItsLimits) {
   EXPECT_EQ(code_of(store.fetch(kBob, group, {.items = 0})), ErrorCode::invalid_argument);
 }
 
-TEST_F(GroupTest, WhatHasToBeCopiedIsOneSliceOrLittle) {
+TEST_F(GroupTest, OfSmallSlicesThatHaveToBeCopiedThereAreFew) {
   for (int i = 0; i < 4; ++i) append(id, {"a", "b"});
   append(id, {"c", "d", "e", "f", "g"});
-  const FetchOptions copying{.items = 100, .bytes_together = 6 * 16};
+  const FetchOptions copying{.items = 100, .bytes_copied = 6 * 16};
   EXPECT_EQ(fetch(kBob, group, copying).slices.size(), 3);
   const Delivery next = fetch(kBob, group, copying);
   EXPECT_EQ(next.range, (OffsetRange{6, 12})) << "a slice, and as much of another as fits";
-  EXPECT_EQ(fetch(kBob, group, {.bytes_together = 1}).range, (OffsetRange{12, 13}));
+  EXPECT_EQ(fetch(kBob, group, {.bytes_copied = 1}).range, (OffsetRange{12, 13}));
   append(id, {"h", "i", "j"});
-  EXPECT_EQ(fetch(kBob, group, {.bytes_together = 1}).range, (OffsetRange{13, 16}))
+  EXPECT_EQ(fetch(kBob, group, {.bytes_copied = 1}).range, (OffsetRange{13, 16}))
       << "one slice is as long as it is";
+  for (int i = 0; i < 3; ++i) append(id, {std::string(20'000, 'x')});
+  EXPECT_EQ(fetch(kBob, group, copying).slices.size(), 3) << "what is not small is not copied";
 }
 
 TEST_F(GroupTest, WhatIsNotAckedWhenTheLeaseEndsIsDeliveredAgainAndSaysSo) {

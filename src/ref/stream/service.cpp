@@ -222,7 +222,7 @@ Result<bool> StreamService::fetch(const Request& request, Answers& answers) {
                        .bytes = request.head.a,
                        .lease = Duration(static_cast<std::int64_t>(request.head.b)),
                        .waiter = request.asker.waiter};
-  if (!maps) options.bytes_together = kMaxCopied;
+  if (!maps) options.bytes_copied = kMaxCopied;
   auto delivery = topics_.fetch(request.member, request.group(), options);
   if (!delivery) {
     const bool waits = delivery.error().code == ErrorCode::would_block && options.waiter != 0;
@@ -233,8 +233,8 @@ Result<bool> StreamService::fetch(const Request& request, Answers& answers) {
   return true;
 }
 
-// Small deliveries are copied, and so are all for those that cannot map, but for what is more than
-// may be copied here: that is one slice, and the reply reads it where it lies.
+// For those that can map, small deliveries alone are copied. For others small slices are, and the
+// reply reads the rest where it lies.
 void StreamService::write(const Request& request, Delivery& delivery, Answers& answers) {
   ObjectAnswer& answer = answers.last();
   answer.value = delivery.lease.value;
@@ -252,12 +252,7 @@ void StreamService::write(const Request& request, Delivery& delivery, Answers& a
   answer.flags |= ObjectAnswer::kInTail;
   auto reading =
       std::make_shared<Reading>(topics_, request.member, request.topic(), delivery.lease);
-  if (image.item_bytes() <= kSmall || delivery.slices.size() > 1) {
-    image.copy_to(answers);
-  } else {
-    answers.append(image.slices_and_index());
-    answers.lend(image.first_items(), std::move(reading));
-  }
+  if (image.write_to(answers, FetchOptions::kLentFrom)) answers.keep(std::move(reading));
 }
 
 Status StreamService::ack(const Request& request, Answers& answers) {

@@ -21,7 +21,7 @@ class StreamService final : public StreamAnswers {
  public:
   // Up to here items come in the answer, also where the asker could map them.
   static constexpr std::size_t kSmall = std::size_t{16} << 10;
-  // Of several slices that are copied into an answer for those that cannot. One is lent to it.
+  // Of small slices, into one answer for those that cannot.
   static constexpr std::size_t kMaxCopied = std::size_t{64} << 10;
   static constexpr std::size_t kMaxListed = 4096;
 

@@ -107,9 +107,10 @@ struct FetchOptions {
 
   std::uint32_t items = 1000;
   // As they lie in batches. One item is delivered, however large it is.
-  std::uint64_t bytes = std::uint64_t{1} << 20;
-  // Of a delivery of several slices: for whoever has to copy them.
-  std::uint64_t bytes_together = UINT64_MAX;
+  std::uint64_t bytes = std::uint64_t{4} << 20;
+  // Of small pieces behind the first, for whoever copies those and not the others.
+  std::uint64_t bytes_copied = UINT64_MAX;
+  static constexpr std::uint64_t kLentFrom = std::uint64_t{16} << 10;  // what is not small
   Duration lease = kLease;
   std::uint64_t waiter = 0;  // called when there is something, if there is nothing; 0: nobody
 };
