@@ -95,7 +95,6 @@ endfunction()
 # `./dev test` also runs the tests of these layers under the sanitizers: the target core_tests builds
 # them, and their cases carry the label "core". A test belongs to the layer its NAME starts with.
 set(GODWIT_CORE_LAYERS base trace trust wire fabric code fleet call region ref forward)
-option(GODWIT_JOIN_TESTS "Compile the sources of a core layer's test eight at a time, as sanitized builds do" OFF)
 # What never starts a thread is nothing for ThreadSanitizer: one_thread_tests and the label "one_thread"
 # are for `./dev test --long`.
 if(GODWIT_BUILD_TESTS AND NOT TARGET core_tests)
@@ -108,6 +107,16 @@ endif()
 function(godwit_sanitizer_defaults program)
   if(GODWIT_SANITIZE MATCHES "thread")
     target_sources(${program} PRIVATE ${PROJECT_SOURCE_DIR}/src/base/tsan_defaults.cpp)
+  endif()
+endfunction()
+
+# For tests and programs; the layers themselves always compile source by source, so that each is seen
+# to include what it needs.
+option(GODWIT_JOIN "Compile tests and programs eight sources at a time, as sanitized builds do" OFF)
+function(godwit_join target)
+  if(GODWIT_JOIN)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
   endif()
 endfunction()
 
@@ -131,15 +140,12 @@ function(godwit_test)
   target_link_libraries(${TEST_NAME}_test PRIVATE ${TEST_DEPENDS} GTest::gmock GTest::gtest_main)
   target_compile_options(${TEST_NAME}_test PRIVATE ${GODWIT_TEST_OPTIONS})
   godwit_precompile(${TEST_NAME}_test test)
+  godwit_join(${TEST_NAME}_test)
   string(REGEX REPLACE "_.*" "" layer ${TEST_NAME})
   if(TEST_CORE OR (layer IN_LIST GODWIT_CORE_LAYERS AND NOT TEST_NO_SANITIZE))
     set(group core)
     if(TEST_ONE_THREAD AND GODWIT_SANITIZE MATCHES "thread")
       set(group one_thread)
-    endif()
-    if(GODWIT_JOIN_TESTS)
-      set_target_properties(${TEST_NAME}_test PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
-      target_compile_options(${TEST_NAME}_test PRIVATE -Wno-subobject-linkage)
     endif()
     add_dependencies(${group}_tests ${TEST_NAME}_test)
     list(APPEND TEST_PROPERTIES LABELS ${group})

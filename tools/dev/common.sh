@@ -64,9 +64,9 @@ without_randomisation() {
 
 # What a folder that is configured for the first time gets beside its preset. ccache must be told that
 # precompiled headers are what they seem.
-CONFIGURE_FLAGS=(-DGODWIT_PRECOMPILE=ON -DGODWIT_JOIN_TESTS=ON)
+CONFIGURE_FLAGS=(-DGODWIT_PRECOMPILE=ON -DGODWIT_JOIN=ON)
 # The sanitized folders compile eight sources at a time, in half the time. The release folder does so for
-# tests of the core layers alone (GODWIT_JOIN_TESTS): whatever else there is must compile on its own.
+# tests and programs alone (GODWIT_JOIN): the sources of the layers must compile on their own.
 SANITIZED_FLAGS=(-DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=8)
 export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros}
 

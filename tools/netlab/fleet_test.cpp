@@ -2,7 +2,12 @@
 #include <gmock/gmock.h>
 #include <poll.h>
 
+#include <algorithm>
+#include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <random>
+#include <sstream>
 
 #include "base/folder_for_test.hpp"
 #include "lab_test.hpp"
@@ -75,6 +80,54 @@ TEST_F(FleetInALab, AFunctionTravelsToAHostAtADistance) {
   const auto counters = lab.counters({.from = 0, .to = 1}).value();
   EXPECT_GT(counters.delivered, 50U);
   EXPECT_EQ(counters.lost + counters.overflown + counters.cut + counters.crowded, 0U);
+}
+
+// Connections of a host's to the port that nodes listen at, as a process of that host sees them.
+std::size_t connections_to_nodes(pid_t process) {
+  std::ifstream table("/proc/" + std::to_string(process) + "/net/tcp");
+  std::size_t count = 0;
+  for (std::string line; std::getline(table, line);) {
+    std::istringstream words(line);
+    std::string number, local, remote, state;
+    words >> number >> local >> remote >> state;
+    count += remote.ends_with(":1CE8") && state == "01" ? 1 : 0;  // 7400, established
+  }
+  return count;
+}
+
+TEST_F(FleetInALab, ALargeObjectTakesSeveralConnectionsAndSurvivesLoss) {
+  NETLAB_OR_SKIP(lab, {.hosts = 2, .shape = {.delay = microseconds(2'000), .loss = 0.002}});
+  run(lab, {"key", "new", key()});
+  const auto alpha = start_node(lab, 0, "alpha");
+  const auto beta = start_node(lab, 1, "beta");
+  std::string bytes(std::size_t{24} << 20, 0);
+  std::mt19937_64 random(7);
+  for (std::size_t i = 0; i < bytes.size(); i += sizeof(std::uint64_t)) {
+    const std::uint64_t word = random();
+    std::memcpy(bytes.data() + i, &word, sizeof word);
+  }
+  const std::string file = (folder_ / "large").string();
+  std::ofstream(file, std::ios::binary) << bytes;
+
+  const Captured output;
+  auto put = start(
+      lab, 0,
+      {"put", file, "--on", "beta", "--name", "large", "--connect", kAlpha, "--key-file", key()},
+      output);
+  std::size_t most = 0;
+  auto ended = put->wait(std::chrono::milliseconds(1));
+  for (const auto until = steady_clock::now() + kTestLimit;
+       !ended && steady_clock::now() < until;) {
+    most = std::max(most, connections_to_nodes(put->pid()));
+    ended = put->wait(std::chrono::milliseconds(1));
+  }
+  ASSERT_EQ(ended.value_or(-1), 0) << output.text();
+  EXPECT_GE(most, 4 + 1U) << "four to beta, one to alpha";
+  const std::string copy = (folder_ / "copy").string();
+  run(lab, {"get", "large", "--output", copy, "--connect", kAlpha, "--key-file", key()});
+  std::ifstream in(copy, std::ios::binary);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), bytes);
+  EXPECT_GT(lab.counters({.from = 0, .to = 1}).value().lost, 0U);
 }
 
 }  // namespace
