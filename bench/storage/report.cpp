@@ -7,7 +7,7 @@
 namespace godwit::bench {
 namespace {
 
-constexpr std::array<const char*, kWays> kNames{"at_data", "select", "pull"};
+constexpr std::array<const char*, kWays> kWayNames{"at_data", "select", "pull"};
 
 std::string bytes_text(std::uint64_t bytes) {
   if (bytes < 1000) return fmt::format("{} B", bytes);
@@ -47,7 +47,7 @@ std::string to_json(std::span<const StorageLine> lines) {
   for (const StorageLine& line : lines) {
     out.open('{').field("path", line.path).key("share").raw(fmt::format("{}", line.share));
     for (std::size_t way = 0; way < kWays; ++way) {
-      out.key(kNames[way]).open('{').field("ms", line.ways[way].seconds * 1e3);
+      out.key(kWayNames[way]).open('{').field("ms", line.ways[way].seconds * 1e3);
       out.field("bytes", line.ways[way].bytes);
       out.field("times_pull", ratio(line, static_cast<Way>(way))).close('}');
     }

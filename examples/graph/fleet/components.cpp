@@ -9,8 +9,6 @@
 namespace godwit::graph {
 namespace {
 
-constexpr std::size_t kPullVertices = 65'536;
-
 // From the smallest vertex of each one's component.
 void count(Components& result) {
   std::vector<std::uint32_t> sizes(result.smallest.size(), 0);

@@ -10,8 +10,6 @@
 namespace godwit::graph {
 namespace {
 
-constexpr std::size_t kPullVertices = 65'536;
-
 template <class T>
 T sum(const std::vector<T>& values) {
   return std::accumulate(values.begin(), values.end(), T{});

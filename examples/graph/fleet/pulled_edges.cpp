@@ -16,7 +16,7 @@ struct LongRange {
   Future<std::vector<Edge>> edges;
 };
 
-constexpr std::string_view kWhat = "pulling edges";
+constexpr std::string_view kPulling = "pulling edges";
 
 }  // namespace
 
@@ -24,7 +24,7 @@ Result<PulledEdges> pull_edges(const EdgeRegions& from, std::span<const TermId> 
   PulledEdges pulled;
   const std::vector<std::uint64_t> indices(vertices.begin(), vertices.end());
   const auto ranges = from.ranges.gather(indices).get();
-  if (!ranges) return failed(kWhat, ranges.error());
+  if (!ranges) return failed(kPulling, ranges.error());
 
   std::vector<LongRange> long_ranges;
   std::vector<std::uint64_t> wanted;
@@ -44,11 +44,11 @@ Result<PulledEdges> pull_edges(const EdgeRegions& from, std::span<const TermId> 
   }
   pulled.edges.resize(end);
   const auto found = from.edges.gather(wanted).get();
-  if (!found) return failed(kWhat, found.error());
+  if (!found) return failed(kPulling, found.error());
   for (std::size_t i = 0; i < to.size(); ++i) pulled.edges[to[i]] = (*found)[i];
   for (LongRange& range : long_ranges) {
     const auto edges = range.edges.get();
-    if (!edges) return failed(kWhat, edges.error());
+    if (!edges) return failed(kPulling, edges.error());
     std::ranges::copy(*edges, pulled.edges.begin() + static_cast<std::ptrdiff_t>(range.to));
   }
   return pulled;

@@ -20,6 +20,9 @@ struct PulledEdges {
   }
 };
 
+// Of so many vertices at a time algorithms pull what they need.
+inline constexpr std::size_t kPullVertices = 65'536;
+
 // First the ranges, then the edges themselves.
 Result<PulledEdges> pull_edges(const EdgeRegions& from, std::span<const TermId> vertices);
 

@@ -11,13 +11,10 @@
 namespace godwit::graph {
 namespace {
 
-// Vertices whose edges are pulled at a time.
-constexpr std::size_t kPullVertices = 65'536;
-
 // From here on a node has edges enough to follow that a worker should.
 constexpr std::size_t kManyVertices = 8192;
 
-constexpr std::string_view kWhat = "the walk";
+constexpr std::string_view kTheWalk = "the walk";
 
 // What a node answers when it is asked for neighbours; one of the two forms is empty.
 struct Expanded {
@@ -126,7 +123,7 @@ Result<Walker::SoFar> Walker::wander(const WalkRef& ref, TermId start,
   const std::size_t shard = where_->shard_of(start);
   const Wanderer state{.max_hops = max_hops, .began = static_cast<std::uint32_t>(shard)};
   const auto answer = wander.on(where_->nodes()[shard])(ref, state, levels, reached).get();
-  if (!answer) return failed(kWhat, answer.error());
+  if (!answer) return failed(kTheWalk, answer.error());
   const std::span<const TermId> words = *answer;
   const std::size_t count = words.size() < kWanderedHead ? 0 : words[3];
   if (count == 0 || words.size() < kWanderedHead + count) {
@@ -176,7 +173,7 @@ Result<std::uint64_t> Walker::relay_level(const WalkRef& ref, SoFar& so_far) con
   std::vector<TermId> bits;  // of all nodes that answer so
   for (auto& call : calls) {
     const auto answer = call.get();
-    if (!answer) return failed(kWhat, answer.error());
+    if (!answer) return failed(kTheWalk, answer.error());
     GODWIT_TRY(const Expanded found, read_expanded(*answer, where_->vertices()));
     walk.edges += found.edges;
     for (const TermId vertex : found.list) reach(vertex);
@@ -199,7 +196,7 @@ Status Walker::hand_over(const WalkRef& ref, const SoFar& so_far) const {
     if (!known[shard].empty()) calls.push_back(seed.on(where_->nodes()[shard])(ref, known[shard]));
   }
   for (auto& call : calls) {
-    if (const auto seeded = call.get(); !seeded) return failed(kWhat, seeded.error());
+    if (const auto seeded = call.get(); !seeded) return failed(kTheWalk, seeded.error());
   }
   return {};
 }

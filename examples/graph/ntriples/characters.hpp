@@ -43,15 +43,15 @@ namespace godwit::graph {
     const char c = static_cast<char>(point);
     return is_letter(c) || is_digit(c) || c == '_' || c == ':' || (!first && c == '-');
   }
-  struct Range {
+  struct PointRange {
     std::uint32_t low;
     std::uint32_t high;
   };
-  constexpr Range kLetters[] = {{0xC0, 0xD6},     {0xD8, 0xF6},     {0xF8, 0x2FF},
-                                {0x370, 0x37D},   {0x37F, 0x1FFF},  {0x200C, 0x200D},
-                                {0x2070, 0x218F}, {0x2C00, 0x2FEF}, {0x3001, 0xD7FF},
-                                {0xF900, 0xFDCF}, {0xFDF0, 0xFFFD}, {0x10000, 0xEFFFF}};
-  for (const Range& range : kLetters) {
+  constexpr PointRange kLetters[] = {{0xC0, 0xD6},     {0xD8, 0xF6},     {0xF8, 0x2FF},
+                                     {0x370, 0x37D},   {0x37F, 0x1FFF},  {0x200C, 0x200D},
+                                     {0x2070, 0x218F}, {0x2C00, 0x2FEF}, {0x3001, 0xD7FF},
+                                     {0xF900, 0xFDCF}, {0xFDF0, 0xFFFD}, {0x10000, 0xEFFFF}};
+  for (const PointRange& range : kLetters) {
     if (point >= range.low && point <= range.high) return true;
   }
   return !first && (point == 0xB7 || (point >= 0x300 && point <= 0x36F) ||
