@@ -15,6 +15,7 @@
 #include <cstring>
 #include <vector>
 
+#include "forward_cuda/mixed.cuh"
 #include "forward_cuda/travellers.cuh"
 #include "godwit/cuda/exchange.cuh"
 #include "godwit/group.hpp"
@@ -203,6 +204,7 @@ int main(int argc, char** argv) {
   good = show<64>(8, 8'000'000) && good;
   good = show_ways(kGoal) && good;
   good = show_ways(10'000) && good;
+  good = godwit::bench::show_mixed() && good;
   if (quick) return good ? 0 : 1;
   const std::vector<std::uint64_t> counts{1'000,     10'000,     100'000,
                                           1'000'000, 10'000'000, 100'000'000};

@@ -20,7 +20,7 @@ struct Traveller {
 
 struct Hop {
   template <std::size_t size, class Out>
-  __device__ void operator()(const Traveller<size>& traveller, Out& out) const {
+  GODWIT_KERNEL void operator()(const Traveller<size>& traveller, Out& out) const {
     if (traveller.hops == 0) return;
     Traveller<size> next = traveller;
     next.state = traveller.state * 1664525u + 1013904223u;
@@ -36,7 +36,7 @@ template <std::size_t size>
 struct Depart {
   std::uint32_t hops;
   template <class Out>
-  __device__ void operator()(std::uint64_t index, Out& out) const {
+  GODWIT_KERNEL void operator()(std::uint64_t index, Out& out) const {
     Traveller<size> traveller{};
     traveller.state =
         static_cast<std::uint32_t>(index * 2654435761u) + static_cast<std::uint32_t>(out.rank());

@@ -18,6 +18,10 @@
 // next advance() or run(); try_emit() leaves it to the caller. node_lost: a rank left or died; the
 // exchange is over then, on all ranks. deadline: a rank did not come within the patience.
 //
+// Ranks of the group may make a godwit::cuda::Exchange with the same items instead: then items go
+// to and from a GPU. run() goes by rounds then, whatever the pace, and checkpoint(), restore() and
+// save_trace() are unsupported.
+//
 // Cost: emitting writes the item once, into the chunk that is handed to its rank; between threads
 // of one process nothing is copied after that. Items for the own rank take the same way, without
 // leaving.

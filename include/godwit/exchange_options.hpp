@@ -44,7 +44,7 @@ struct Round {
   std::uint64_t number = 0;     // of advance() calls so far
   std::uint64_t alive = 0;      // items not yet processed, on all ranks together
   std::uint64_t incoming = 0;   // of them: this rank's incoming items
-  std::uint64_t held_back = 0;  // of them: still at their source, for lack of room
+  std::uint64_t held_back = 0;  // of them: for lack of room at their source or with a GPU
 };
 
 // How run() goes about it.

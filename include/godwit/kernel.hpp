@@ -20,7 +20,7 @@
 #define GODWIT_KERNEL __host__ __device__
 // nvcc compiles a functor for both sides whichever `out` it is given, and warns that the one of CPU
 // threads is not for the GPU: there it never goes.
-#pragma nv_diag_suppress 20014
+#pragma nv_diag_suppress 20011, 20014
 #else
 #define GODWIT_KERNEL
 #endif

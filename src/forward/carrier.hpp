@@ -33,6 +33,9 @@ class Carrier {
   // A rank that died or cannot be reached, once there is one.
   [[nodiscard]] virtual std::optional<Error> lost() { return std::nullopt; }
 
+  // Whether chunks reach a rank as they are, wherever their items lie.
+  [[nodiscard]] virtual bool hands_over(Rank /*to*/) const noexcept { return false; }
+
   // Where chunks are to be made so that they need not be copied on their way; null: anywhere.
   [[nodiscard]] virtual std::shared_ptr<ChunkArena> arena() { return nullptr; }
   // Any thread of this rank: brings home chunks that their destinations are done with, as far as

@@ -22,6 +22,7 @@ enum class ControlKind : std::uint32_t {
   agreed = 5,  // how the sender's part of something went that all do; text: why not, or what else
   work_wanted = 6,  // the sender has nothing to do
   work_given = 7,   // what its receiver got for asking; the chunks come by themselves
+  note = 8,         // between ranks on GPUs: the text is theirs
 };
 
 struct Control {
@@ -29,7 +30,8 @@ struct Control {
   ErrorCode why = ErrorCode::none;  // over, agreed
   std::uint64_t chunks = 0;   // round_end: those of the round for the receiver; agreed: its number;
                               // introduction: with whom it shares work; work_given: how many
-  std::uint64_t emitted = 0;  // round_end, work_given: items that are not reduced
+  std::uint64_t emitted = 0;  // round_end, work_given: items that are not reduced;
+                              // introduction: 1 if the sender is a rank on a GPU
   std::uint64_t held_back = 0;  // round_end: items that are still to be sent
   TerminationMessage termination = {};
 };

@@ -32,13 +32,13 @@ Status check(const ExchangeOptions& options) {
 }  // namespace
 
 CpuPort::CpuPort(Rank rank, Rank ranks, std::unique_ptr<Carrier> carrier,
-                 std::span<const detail::ItemType> types, const ExchangeOptions& options)
+                 std::span<const detail::ItemType> types, const ExchangeOptions& options, Site site)
     : rank_(rank),
       ranks_(ranks),
       options_(options),
       types_(types.begin(), types.end()),
       carrier_(std::move(carrier)),
-      pool_(new ChunkPool(options.chunk_bytes, options.queue_bytes, carrier_->arena())),
+      pool_(new ChunkPool(options.chunk_bytes, options.queue_bytes, std::move(site.arena))),
       workers_(options.workers),
       folds_(types.size()),
       trace_(options.trace_events),
@@ -47,10 +47,12 @@ CpuPort::CpuPort(Rank rank, Rank ranks, std::unique_ptr<Carrier> carrier,
       arrivals_{Arrivals(ranks), Arrivals(ranks)},
       introductions_(static_cast<std::size_t>(ranks)),
       left_after_(static_cast<std::size_t>(ranks), kStillThere),
+      elsewhere_(static_cast<std::size_t>(ranks)),
       agreements_{Agreement(ranks), Agreement(ranks)} {
   for (std::size_t worker = 0; worker < options.workers; ++worker) {
     outboxes_.emplace_back(types_, ranks, worker);
   }
+  elsewhere_[static_cast<std::size_t>(rank)] = site.is_elsewhere;
 }
 
 CpuPort::~CpuPort() {
@@ -88,7 +90,11 @@ Status CpuPort::meet() {
   const std::string mine = introduction();
   for (Rank rank = 0; rank < ranks_; ++rank) {
     if (rank == rank_) continue;
-    tell(rank, {.kind = ControlKind::introduction, .chunks = options_.shares_work}, mine);
+    tell(rank,
+         {.kind = ControlKind::introduction,
+          .chunks = options_.shares_work,
+          .emitted = is_elsewhere(rank_) ? 1U : 0U},
+         mine);
   }
   const auto unheard = [this](Rank rank) {
     return rank != rank_ && introductions_[static_cast<std::size_t>(rank)].empty();
@@ -146,6 +152,7 @@ void CpuPort::accept_control(Chunk* chunk) {
     case ControlKind::introduction:
       introductions_[static_cast<std::size_t>(chunk->source)] = text_of(*chunk);
       ++introduced_;
+      elsewhere_[static_cast<std::size_t>(chunk->source)] = control.emitted != 0;
       if (options_.shares_work != 0 && control.chunks == options_.shares_work) {
         sharers_.push_back(chunk->source);
       }
@@ -164,6 +171,9 @@ void CpuPort::accept_control(Chunk* chunk) {
       work_asked_ = false;
       taken_over_ += control.emitted;
       asked_sharers_ = control.chunks > 0 ? 0 : asked_sharers_ + 1;
+      break;
+    case ControlKind::note:
+      notes_.push_back({.from = chunk->source, .bytes = std::string(text_of(*chunk))});
       break;
     case ControlKind::agreed:
       agreements_[control.chunks & 1U].hear(chunk->source, control.why, text_of(*chunk));
@@ -206,7 +216,7 @@ tl::unexpected<Error> CpuPort::give_up(Error why) {
 
 Status CpuPort::check_usable() {
   if (over_) return tl::unexpected(*over_);
-  for (std::size_t kind = 0; kind < types_.size(); ++kind) {
+  for (std::size_t kind = 0; kind < types_.size() && !is_elsewhere(rank_); ++kind) {
     if (types_[kind].form == detail::ItemForm::reduced && !folds_[kind]) {
       return give_up({ErrorCode::invalid_argument,
                       fmt::format("rank {} did not say how a {} is reduced: call "
@@ -262,9 +272,13 @@ Result<std::unique_ptr<Port>> Port::create(Group& group, std::span<const ItemTyp
                                            const ExchangeOptions& options) {
   GODWIT_CHECK(forward::check(options));
   GODWIT_TRY(std::unique_ptr<forward::Carrier> carrier, group.core().open({types, options}));
-  auto port = std::make_unique<forward::CpuPort>(group.rank(), group.ranks(), std::move(carrier),
-                                                 types, options);
+  std::shared_ptr<forward::ChunkArena> arena = carrier->arena();
+  auto port = std::make_unique<forward::CpuPort>(
+      group.rank(), group.ranks(), std::move(carrier), types, options,
+      forward::CpuPort::Site{.is_elsewhere = false, .arena = std::move(arena)});
   GODWIT_CHECK(port->meet());
+  // Ranks on GPUs have more to settle, which may fail: then on all.
+  if (port->first_elsewhere()) GODWIT_CHECK(port->agree({}));
   return port;
 }
 

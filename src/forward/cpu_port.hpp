@@ -6,6 +6,7 @@
 //   free_run.cpp       run() without rounds
 //   sharing.cpp        work that ranks take over from each other
 //   saving.cpp         checkpoint() and restore()
+//   outpost.cpp        the same for a rank whose items lie elsewhere
 #pragma once
 
 #include <array>
@@ -21,6 +22,7 @@
 #include "forward/chunk_pool.hpp"
 #include "forward/control.hpp"
 #include "forward/outbox.hpp"
+#include "forward/outpost.hpp"
 #include "forward/port_trace.hpp"
 #include "forward/spill_file.hpp"
 #include "forward/termination.hpp"
@@ -29,10 +31,15 @@
 
 namespace godwit::forward {
 
-class CpuPort final : public detail::Port, private Termination::Way {
+class CpuPort final : public detail::Port, public Outpost, private Termination::Way {
  public:
+  // Where the rank's items lie, if not in chunks that the way between the ranks suggests.
+  struct Site {
+    bool is_elsewhere = false;
+    std::shared_ptr<ChunkArena> arena;
+  };
   CpuPort(Rank rank, Rank ranks, std::unique_ptr<Carrier> carrier,
-          std::span<const detail::ItemType> types, const ExchangeOptions& options);
+          std::span<const detail::ItemType> types, const ExchangeOptions& options, Site site);
   ~CpuPort() override;
   // Tells the others what this rank expects, and hears the same of them.
   [[nodiscard]] Status meet();
@@ -51,6 +58,21 @@ class CpuPort final : public detail::Port, private Termination::Way {
   Result<std::uint64_t> restore(const std::string& folder, const Replay& replay) override;
   Status save_trace(const std::string& path) override;
   ExchangeStatus status() const override;
+
+  bool is_elsewhere(Rank rank) const noexcept override {
+    return elsewhere_[static_cast<std::size_t>(rank)];
+  }
+  bool hands_over(Rank rank) const noexcept override { return carrier_->hands_over(rank); }
+  void send_note(Rank to, std::string_view bytes) override;
+  Result<Note> await_note() override;
+  Status agree(const Status& mine) override;
+  Chunk* take_chunk(std::size_t items_bytes) noexcept override;
+  Status send_chunk(Chunk* chunk) override;
+  Status begin_round(const Unseen& unseen) override;
+  Result<Arrived> end_round() override;
+  Status look_around() override;
+  void break_off(const Error& why) override { (void)give_up(why); }
+  [[nodiscard]] std::optional<Rank> first_elsewhere() const noexcept;
 
  private:
   // emission.cpp; all of them under lock_.
@@ -82,7 +104,8 @@ class CpuPort final : public detail::Port, private Termination::Way {
 
   // rounds.cpp
   void release_incoming() noexcept;
-  void end_round();
+  void send_round_end();
+  [[nodiscard]] Status await_round();
   void take_incoming();
   void fold(const Chunk& chunk);
   void process_chunks(std::span<Chunk* const> chunks, const Process& process);
@@ -106,7 +129,9 @@ class CpuPort final : public detail::Port, private Termination::Way {
   [[nodiscard]] Status save_part(const std::string& path);
   // What all say of something that all do, by rank: how it went, and a text for rank 0.
   [[nodiscard]] Result<std::vector<std::string>> gather(const Status& mine, std::string text);
-  [[nodiscard]] Status agree(const Status& mine);
+
+  // outpost.cpp
+  [[nodiscard]] Status check_all_here(const char* what) const;
 
   [[nodiscard]] Arrivals& filling() noexcept { return arrivals_[(current_ + 1) & 1U]; }
   [[nodiscard]] std::uint64_t total_emitted() const noexcept;  // in sealed chunks
@@ -146,6 +171,10 @@ class CpuPort final : public detail::Port, private Termination::Way {
       left_after_;  // by rank: rounds it took part in; of those still there: ~0
   std::optional<Error> over_;
   bool met_ = false;
+
+  std::vector<bool> elsewhere_;  // by rank: whether its items lie in a GPU's memory
+  std::deque<Note> notes_;
+  Unseen unseen_;  // of the round that ends
 
   // How each rank's part of something went that all do.
   struct Agreement {

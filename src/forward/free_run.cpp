@@ -17,7 +17,13 @@ constexpr int kBatchesBeforeFlush = 8;
 }  // namespace
 
 Result<RunReport> CpuPort::run(const Process& process, const RunOptions& options) {
-  if (options.pace == Pace::rounds || options_.deterministic || options.saves()) {
+  if (options.saves()) {
+    if (Status possible = check_all_here("a run that saves checkpoints"); !possible) {
+      return give_up(std::move(possible).error());
+    }
+  }
+  const bool rounds = options.pace == Pace::rounds || options_.deterministic || options.saves();
+  if (rounds || first_elsewhere()) {
     return run_rounds(process, options);
   }
   return run_free(process);

@@ -14,12 +14,8 @@ Result<Round> CpuPort::advance() {
   PortTrace::Span span(trace_, "advance", 0);
   GODWIT_CHECK(check_usable());
   release_incoming();
-  end_round();
-  {
-    const PortTrace::Span wait(trace_, "wait", 0);
-    GODWIT_CHECK(wait_until([this] { return filling().whole(); },
-                            [this](Rank rank) { return !filling().has_ended(rank); }));
-  }
+  send_round_end();
+  GODWIT_CHECK(await_round());
   const std::uint64_t alive = filling().alive();
   const std::uint64_t held_back = filling().held_back();
   take_incoming();
@@ -36,7 +32,7 @@ void CpuPort::release_incoming() noexcept {
 }
 
 // Sends the rest, and this rank's last word on the round to all, itself included.
-void CpuPort::end_round() {
+void CpuPort::send_round_end() {
   const std::lock_guard lock(lock_);
   unspill();
   for (Outbox& outbox : outboxes_) flush(outbox);
@@ -48,8 +44,8 @@ void CpuPort::end_round() {
   for (Rank rank = 0; rank < ranks_; ++rank) {
     const Control control{.kind = ControlKind::round_end,
                           .chunks = std::exchange(chunks_sent_[static_cast<std::size_t>(rank)], 0),
-                          .emitted = queued_sent_,
-                          .held_back = spill_.items()};
+                          .emitted = queued_sent_ + unseen_.emitted,
+                          .held_back = spill_.items() + unseen_.held_back};
     if (rank == rank_) {
       mine.end(rank, control);
     } else {
@@ -58,6 +54,12 @@ void CpuPort::end_round() {
   }
   queued_sent_ = 0;
   emitted_before_ = total_emitted() - spill_.items();
+}
+
+Status CpuPort::await_round() {
+  const PortTrace::Span wait(trace_, "wait", 0);
+  return wait_until([this] { return filling().whole(); },
+                    [this](Rank rank) { return !filling().has_ended(rank); });
 }
 
 // The round is whole: folds what is reduced, and puts the rest in order.

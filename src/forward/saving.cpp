@@ -13,6 +13,7 @@ namespace godwit::forward {
 // Two agreements: first that every rank's part is on the disk, then that rank 0 has made them
 // count.
 Status CpuPort::checkpoint(const std::string& folder) {
+  GODWIT_CHECK(check_all_here("checkpoint()"));
   GODWIT_CHECK(check_usable());
   if (total_emitted() + items_open() > emitted_before_ + spill_.items()) {
     return fail(ErrorCode::invalid_argument,
@@ -77,6 +78,7 @@ Status CpuPort::agree(const Status& mine) {
 
 Status CpuPort::save_trace(const std::string& path) {
   if (over_) return tl::unexpected(*over_);
+  GODWIT_CHECK(check_all_here("save_trace()"));
   GODWIT_TRY(const std::vector<std::string> parts, gather({}, trace_.events_of(rank_)));
   Status written;
   if (rank_ == 0) {
@@ -95,6 +97,7 @@ Status CpuPort::save_trace(const std::string& path) {
 }
 
 Result<std::uint64_t> CpuPort::restore(const std::string& path, const Replay& replay) {
+  GODWIT_CHECK(check_all_here("restore()"));
   GODWIT_CHECK(check_usable());
   std::uint64_t round = 0;
   const Status mine = [&]() -> Status {

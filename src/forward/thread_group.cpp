@@ -40,6 +40,7 @@ class ThreadCarrier final : public Carrier {
   }
   Chunk* receive() noexcept override { return mine_.take(); }
   void wait(Deadline deadline) override { mine_.wait(deadline); }
+  bool hands_over(Rank /*to*/) const noexcept override { return true; }
 
  private:
   std::shared_ptr<Board> board_;

@@ -10,9 +10,17 @@
 //   while (exchange.advance().value().alive > 0)
 //     trace<<<grid, block, 0, exchange.stream()>>>(exchange.device(), scene);
 //
-// Ranks are the members of a Group on one host that share a GPU: threads, processes, or both. Items
-// are written straight into their destination's queue in the GPU's memory, whoever emits them:
-// advance() moves nothing.
+// Ranks are the members of a Group, threads, processes, or both. Those of one host that share a GPU
+// are a team: items between them are written straight into their destination's queue in the GPU's
+// memory, whoever emits them, and advance() moves nothing. Other members may be on other GPUs or
+// hosts, or make a godwit::Exchange with the same item types and run the same functors on a CPU. To
+// them items are copied when a round ends: from GPU to GPU within a process, else through pinned
+// memory of the host, and on by threads, shared memory or the network, whichever leads there.
+//
+// With members outside its team a rank goes through rounds together with all of them, and
+//   - an item that could not be taken ends the exchange, on all ranks;
+//   - what exceeds half of queue_bytes on arrival waits in the host's memory for the next round;
+//   - the exchange is not deterministic (else unsupported, on all ranks, before anything moves).
 //
 // Threads: an Exchange belongs to the thread that is its rank. Every rank makes it, in the same
 // order and with the same item types, and calls advance() and run() in the same order: they wait
@@ -21,6 +29,7 @@
 // Errors: items that could not be taken are told by the next advance() or run(): invalid_argument
 // for a rank that does not exist, resource_exhausted for lack of room. node_lost: a rank left or
 // died; the exchange is over then, on all ranks. Errors of CUDA itself are `internal`, and last.
+// The rank's GPU must be the one that its thread uses (cudaSetDevice) when it launches or calls.
 //
 // Functors are trivially copyable and are copied to the GPU for every call. In a process, run() of
 // all ranks is one launch per round.
@@ -59,9 +68,9 @@ class Exchange {
  public:
   using View = DeviceView<Items...>;
 
-  // Waits for all ranks of the group. unsupported: no GPU, or ranks on several hosts or GPUs.
-  // out_of_memory: the GPU has less than asked for. type_mismatch: ranks differ in item types or
-  // options.
+  // Waits for all ranks of the group. unsupported: no such GPU, more than 64 ranks, or a
+  // deterministic exchange of ranks that do not all share a GPU. out_of_memory: the GPU has less
+  // than asked for. type_mismatch: ranks differ in item types, or in whether it is deterministic.
   [[nodiscard]] static Result<Exchange> create(Group& group, const Options& options = {}) {
     (godwit::detail::check_item<typename godwit::detail::ItemTraits<Items>::Value>(), ...);
     static constexpr std::array types{godwit::detail::item_type<Items>()...};

@@ -8,24 +8,33 @@
 namespace godwit::cuda {
 
 struct Options {
-  // The GPU of this rank, as CUDA counts them. Ranks of one exchange share one GPU.
+  // The GPU of this rank, as CUDA counts them; create() makes it the one that the calling thread
+  // uses.
   int device = 0;
-  // The GPU's memory for items, for each rank; ranks share it, so that one may have what the others
-  // do not need. Items lie there twice while a round is processed: as they came, and as they leave.
+  // The GPU's memory for items, for each rank; ranks on one GPU share it, so that one may have what
+  // the others do not need. Items lie there twice while a round is processed: as they came, and as
+  // they leave.
   std::size_t queue_bytes = std::size_t{1} << 30;
   // Pinned memory of the host for what exceeds that, for each rank; slower by the ratio of PCIe to
   // the GPU's memory. 0: an item beyond queue_bytes is refused (Emitted::full).
   std::size_t spill_bytes = 0;
   // Incoming items in the order of their source ranks, and of one source in the order of the items
   // or indices that they were emitted for: the same in every run, whether ranks are threads or
-  // processes. Slower by a sort in every round, and half of queue_bytes serves it; nothing spills.
+  // processes. For ranks that all share a GPU. Slower by a sort in every round, and half of
+  // queue_bytes serves it; nothing spills.
   bool deterministic = false;
+  // Pinned memory of the host for items on their way to ranks that do not share this GPU, for the
+  // ranks of a GPU together; as used, never beforehand. What exceeds it waits in a file.
+  std::size_t outside_bytes = std::size_t{256} << 20;
+  // Ranks on one GPU that give different numbers here do not share its memory: what they send each
+  // other is copied, as between GPUs. Shows on one GPU how a program will do on several.
+  std::uint32_t team = 0;
   // How long ranks wait for each other, when making the exchange and in every round.
   std::chrono::milliseconds patience{60'000};
 };
 
-// What an exchange has done since it was made. Memory is that of all ranks together, in whole
-// chunks of 1 MiB.
+// What an exchange has done since it was made. Memory is that of all ranks on the GPU together, in
+// whole chunks of 1 MiB.
 struct ExchangeStatus {
   std::uint64_t rounds = 0;
   std::uint64_t arrived = 0;           // items, on this rank

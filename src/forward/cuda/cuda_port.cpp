@@ -11,13 +11,12 @@
 namespace godwit::cuda {
 namespace {
 
-// A few messages, before anything moves.
-constexpr std::size_t kMailBytes = std::size_t{1} << 20;
-
 class CudaPort final : public detail::Port {
  public:
-  CudaPort(std::unique_ptr<Mail> mail, std::shared_ptr<Team> team, Rank rank)
-      : mail_(std::move(mail)), team_(std::move(team)), member_(team_->member(rank)) {}
+  CudaPort(std::unique_ptr<forward::Outpost> outpost, std::shared_ptr<Team> team, Rank rank)
+      : outpost_(std::move(outpost)), team_(std::move(team)), member_(team_->member(rank)) {
+    team_->admit(member_, *outpost_);
+  }
   ~CudaPort() override {
     cudaStreamSynchronize(member_.stream);
     team_->leave(member_);
@@ -60,18 +59,21 @@ class CudaPort final : public detail::Port {
   }
 
  private:
-  Status check_folds() const {
+  Status check_folds() {
     for (std::uint32_t kind = 0; kind < team_->terms().size.kinds; ++kind) {
       if (!team_->terms().kinds.reduced[kind] || member_.folds[kind]) continue;
-      return fail(ErrorCode::invalid_argument,
-                  "rank {} has not said what becomes of items of kind {}: call reduce() before the "
-                  "first round",
-                  member_.rank, kind);
+      Status missing = fail(
+          ErrorCode::invalid_argument,
+          "rank {} has not said what becomes of items of kind {}: call reduce() before the first "
+          "round",
+          member_.rank, kind);
+      outpost_->break_off(missing.error());  // who is not in the team would wait for this rank
+      return missing;
     }
     return {};
   }
 
-  std::unique_ptr<Mail> mail_;  // kept: its end would tell the others that this rank is gone
+  std::unique_ptr<forward::Outpost> outpost_;  // its end tells the others that this rank is gone
   std::shared_ptr<Team> team_;
   Member& member_;
 };
@@ -82,13 +84,19 @@ namespace detail {
 
 Result<std::unique_ptr<Port>> Port::create(Group& group, std::span<const ItemType> types,
                                            const Options& options) {
-  const ExchangeOptions mail_options{.queue_bytes = kMailBytes, .spill_bytes = 0};
-  GODWIT_TRY(auto carrier, group.core().open({mail_types(), mail_options}));
-  auto mail = std::make_unique<Mail>(std::move(carrier), group.rank());
-  GODWIT_TRY(std::shared_ptr<Team> team, set_up(*mail, group, types, options));
-  auto port = std::make_unique<CudaPort>(std::move(mail), team, group.rank());
+  const auto pinned = [](std::shared_ptr<forward::ChunkArena> arena) {
+    return std::make_shared<PinnedArena>(std::move(arena));
+  };
+  GODWIT_TRY(
+      auto outpost,
+      forward::Outpost::create(
+          group, types,
+          outpost_options(options.outside_bytes, options.deterministic, options.patience), pinned));
+  auto team = set_up(*outpost, group, types, options);
+  GODWIT_CHECK(outpost->agree(team ? Status{} : tl::unexpected(team.error())));
+  auto port = std::make_unique<CudaPort>(std::move(outpost), *team, group.rank());
   // The first round has no items: it shows that all ranks are there, and that the GPU works.
-  GODWIT_CHECK(team->advance(team->member(group.rank())));
+  GODWIT_CHECK((*team)->advance((*team)->member(group.rank())));
   return port;
 }
 

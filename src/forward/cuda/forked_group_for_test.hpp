@@ -1,5 +1,4 @@
-// A group whose ranks are processes forked off this one, for tests and benchmarks that cannot have
-// a fleet: every two of them share a pair of sockets.
+// A group whose ranks are processes forked off this one, for tests and benchmarks.
 //
 // The parent must not have used CUDA: what it has begun does not work in its children.
 #pragma once
@@ -20,7 +19,7 @@ struct RankEnd {
 };
 
 // Runs `body` once for each rank, each in a process of its own, and waits for all.
-[[nodiscard]] std::vector<RankEnd> run_forked(Rank ranks,
-                                              const std::function<Status(Group&)>& body);
+[[nodiscard]] std::vector<RankEnd> run_forked(Rank ranks, const std::function<Status(Group&)>& body,
+                                              Way way = Way::automatic);
 
 }  // namespace godwit::cuda

@@ -75,9 +75,9 @@ Status seek_on_cpu(Group& group, std::uint32_t* lengths) {
   return {};
 }
 
-Status seek_on_gpu(Group& group, std::uint32_t* lengths) {
-  auto exchange =
-      Exchange<Seeker, Reduced<Length>>::create(group, {.queue_bytes = std::size_t{16} << 20});
+Status seek_on_gpu(Group& group, std::uint32_t* lengths, std::uint32_t team = 0) {
+  auto exchange = Exchange<Seeker, Reduced<Length>>::create(
+      group, {.queue_bytes = std::size_t{16} << 20, .team = team});
   if (!exchange) return tl::unexpected(exchange.error());
   exchange->reduce<Length>(Note{lengths});
   if (auto begun = exchange->launch(kStarts, Start{}); !begun) return begun;
@@ -86,10 +86,11 @@ Status seek_on_gpu(Group& group, std::uint32_t* lengths) {
   return {};
 }
 
+constexpr std::size_t kBytes = (kStarts + 1) * sizeof(std::uint32_t);
+
 TEST(CudaKernel, TheSameFunctorsGiveTheSameOnCpuAndGpu) {
   int gpus = 0;
   if (cudaGetDeviceCount(&gpus) != cudaSuccess || gpus == 0) GTEST_SKIP() << "no GPU here";
-  constexpr std::size_t kBytes = (kStarts + 1) * sizeof(std::uint32_t);
   std::vector<std::uint32_t> on_cpu(kStarts + 1);
   const Status done =
       run_ranks(kRanks, [&](Group& group) { return seek_on_cpu(group, on_cpu.data()); });
@@ -106,6 +107,21 @@ TEST(CudaKernel, TheSameFunctorsGiveTheSameOnCpuAndGpu) {
   cudaFree(lengths);
   EXPECT_TRUE(on_gpu == on_cpu);
   EXPECT_EQ(on_cpu[27], 111u);
+
+  // Rank 0 on a CPU, the others on the GPU, each for itself.
+  ASSERT_EQ(cudaMalloc(&lengths, kBytes), cudaSuccess);
+  ASSERT_EQ(cudaMemset(lengths, 0, kBytes), cudaSuccess);
+  std::vector<std::uint32_t> mixed(kStarts + 1);
+  const Status done_mixed = run_ranks(kRanks, [&](Group& group) {
+    return group.rank() == 0
+               ? seek_on_cpu(group, mixed.data())
+               : seek_on_gpu(group, lengths, static_cast<std::uint32_t>(group.rank()));
+  });
+  ASSERT_TRUE(done_mixed.has_value()) << done_mixed.error().message;
+  ASSERT_EQ(cudaMemcpy(on_gpu.data(), lengths, kBytes, cudaMemcpyDeviceToHost), cudaSuccess);
+  cudaFree(lengths);
+  for (std::size_t i = 0; i < mixed.size(); ++i) mixed[i] += on_gpu[i];
+  EXPECT_TRUE(mixed == on_cpu);
 }
 
 }  // namespace

@@ -1,55 +1,50 @@
-// Small messages between the ranks of a group, over its Carrier: for meeting, not for speed.
+// Small messages between the ranks of an exchange on GPUs: for meeting, not for speed.
 #pragma once
 
 #include <cstdint>
 #include <cstring>
-#include <memory>
-#include <span>
+#include <deque>
+#include <string>
 #include <type_traits>
 
 #include "base/fail.hpp"
-#include "forward/carrier.hpp"
+#include "forward/outpost.hpp"
 
 namespace godwit::cuda {
 
-// Belongs to one rank.
+// Belongs to one rank, as its outpost does.
 class Mail {
  public:
-  Mail(std::unique_ptr<forward::Carrier> carrier, Rank rank)
-      : carrier_(std::move(carrier)), rank_(rank) {}
-  ~Mail();
-  Mail(const Mail&) = delete;
-  Mail& operator=(const Mail&) = delete;
+  explicit Mail(forward::Outpost& outpost) : outpost_(outpost) {}
 
   template <class T>
   void send(Rank to, const T& message) {
     static_assert(std::is_trivially_copyable_v<T>);
-    send_bytes(to, T::kTag, {reinterpret_cast<const std::byte*>(&message), sizeof message});
+    std::string bytes(sizeof T::kTag + sizeof message, '\0');
+    std::memcpy(bytes.data(), &T::kTag, sizeof T::kTag);
+    std::memcpy(bytes.data() + sizeof T::kTag, &message, sizeof message);
+    outpost_.send_note(to, bytes);
   }
-  // The next message of this type, with its sender.
+  // The next message of this type, with its sender. deadline, node_lost: none came.
   template <class T>
   struct Letter {
     Rank from = 0;
     T message;
   };
   template <class T>
-  [[nodiscard]] Result<Letter<T>> receive(forward::Deadline deadline) {
-    GODWIT_TRY(forward::Chunk* const chunk, take(T::kTag, sizeof(T), deadline));
+  [[nodiscard]] Result<Letter<T>> receive() {
+    GODWIT_TRY(const forward::Outpost::Note note, take(T::kTag, sizeof(T)));
     Letter<T> letter;
-    letter.from = chunk->source;
-    std::memcpy(&letter.message, chunk->items(), sizeof(T));
-    godwit::detail::give_back(chunk);
+    letter.from = note.from;
+    std::memcpy(&letter.message, note.bytes.data() + sizeof T::kTag, sizeof(T));
     return letter;
   }
 
  private:
-  void send_bytes(Rank to, std::uint16_t tag, std::span<const std::byte> bytes);
-  [[nodiscard]] Result<forward::Chunk*> take(std::uint16_t tag, std::size_t bytes,
-                                             forward::Deadline deadline);
+  [[nodiscard]] Result<forward::Outpost::Note> take(std::uint16_t tag, std::size_t bytes);
 
-  std::unique_ptr<forward::Carrier> carrier_;
-  Rank rank_;
-  forward::Chunk* waiting_ = nullptr;  // arrived, and not asked for yet
+  forward::Outpost& outpost_;
+  std::deque<forward::Outpost::Note> waiting_;  // arrived, and not asked for yet
 };
 
 }  // namespace godwit::cuda

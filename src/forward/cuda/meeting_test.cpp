@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -10,7 +11,7 @@
 
 #include "base/fail.hpp"
 #include "forward/cuda/mail.hpp"
-#include "forward/cuda/setup.hpp"
+#include "forward/cuda/pinned.hpp"
 #include "forward/cuda/tickets.hpp"
 #include "godwit/group.hpp"
 
@@ -90,23 +91,42 @@ struct Word {
 
 TEST(CudaMail, MessagesOfEachTypeComeInTheirTurn) {
   const Status done = run_ranks(2, [](Group& group) -> Status {
-    const ExchangeOptions options;
-    GODWIT_TRY(auto carrier, group.core().open({mail_types(), options}));
-    Mail mail(std::move(carrier), group.rank());
+    constexpr std::array kTypes{godwit::detail::item_type<Number>()};
+    GODWIT_TRY(auto outpost,
+               forward::Outpost::create(group, kTypes, {.patience = milliseconds(50)}));
+    Mail mail(*outpost);
     const Rank other = 1 - group.rank();
-    const auto deadline = std::chrono::steady_clock::now() + kLong;
     mail.send(other, Word{.text = "hello"});
     mail.send(other, Number{.value = 7});
-    GODWIT_TRY(const auto number, mail.receive<Number>(deadline));
+    GODWIT_TRY(const auto number, mail.receive<Number>());
     EXPECT_EQ(number.message.value, 7u);
     EXPECT_EQ(number.from, other);
-    GODWIT_TRY(const auto word, mail.receive<Word>(deadline));
+    GODWIT_TRY(const auto word, mail.receive<Word>());
     EXPECT_STREQ(word.message.text, "hello");
-    const auto nothing = mail.receive<Word>(std::chrono::steady_clock::now());
-    EXPECT_EQ(nothing.error().code, ErrorCode::deadline);
+    GODWIT_CHECK(outpost->agree({}));
+    EXPECT_FALSE(mail.receive<Word>().has_value()) << "nobody writes another";
     return {};
   });
   EXPECT_TRUE(done.has_value()) << done.error().message;
+}
+
+TEST(CudaPinned, MemoryIsCutByPagesSoThatNoChunkIsHalfPinned) {
+  struct Inner final : forward::ChunkArena {
+    std::byte* allocate(std::size_t bytes) noexcept override {
+      sizes.push_back(bytes);
+      return sizes.size() < 3 ? memory.data() : nullptr;
+    }
+    std::vector<std::byte> memory = std::vector<std::byte>(16384);
+    std::vector<std::size_t> sizes;
+  };
+  const auto inner = std::make_shared<Inner>();
+  PinnedArena arena(inner);
+  EXPECT_EQ(arena.allocate(5000), inner->memory.data());
+  EXPECT_EQ(arena.allocate(4096), inner->memory.data());
+  EXPECT_EQ(inner->sizes, (std::vector<std::size_t>{8192, 4096}));
+  std::byte* const elsewhere = arena.allocate(100);  // the inner one is used up
+  ASSERT_NE(elsewhere, nullptr);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(elsewhere) % 4096, 0u);
 }
 
 TEST(CudaTickets, ATicketNobodyLeftGetsNothing) {

@@ -7,10 +7,11 @@
 #include <chrono>
 #include <csignal>
 #include <new>
+#include <string_view>
 
 #include "forward/cuda/forked_group_for_test.hpp"
 #include "forward/cuda/order_for_test.cuh"
-#include "forward/cuda/walks_for_test.cuh"
+#include "forward/cuda/places_for_test.cuh"
 #include "godwit/cuda/exchange.cuh"
 
 namespace godwit::cuda {
@@ -58,43 +59,29 @@ class SharedMemory {
   Shared* shared_;
 };
 
-// Walks of one rank, with a ledger of its own that is added up for all in the end.
-template <std::size_t size>
-Status walk(Group& group, Pattern pattern, const Options& options, SharedMemory& shared) {
+// Walks of one rank, whose accounts are added up for all in the end.
+Status walk(Group& group, std::string_view letters, Pattern pattern, const Options& options,
+            SharedMemory& shared) {
   constexpr std::size_t kPairs = std::size_t{kRanks} * kRanks;
-  Ledger ledger{};
-  if (cudaMalloc(&ledger.sent, 2 * kPairs * sizeof(Account)) != cudaSuccess) {
-    return tl::unexpected(Error{ErrorCode::out_of_memory, "no ledger"});
-  }
-  cudaMemset(ledger.sent, 0, 2 * kPairs * sizeof(Account));
-  cudaDeviceSynchronize();
-  ledger.arrived = ledger.sent + kPairs;
-  auto exchange = Exchange<Walker<size>>::create(group, options);
-  if (!exchange) return tl::unexpected(exchange.error());
-  if (auto begun = exchange->launch(kWalks, Begin<size>{ledger, pattern, kHops}); !begun) {
-    return begun;
-  }
-  if (auto report = exchange->run(Step{ledger, pattern}); !report) {
-    return tl::unexpected(report.error());
-  }
-  std::vector<Account> all(2 * kPairs);
-  cudaMemcpy(all.data(), ledger.sent, all.size() * sizeof(Account), cudaMemcpyDeviceToHost);
+  const Walks walks{.pattern = pattern, .each = kWalks, .hops = kHops};
+  Books books(2 * kPairs);
+  const Status walked = walk_at<64>(Places(letters), group, walks, options, books);
   for (std::size_t i = 0; i < 2 * kPairs; ++i) {
-    shared->items[i / kPairs][i % kPairs] += all[i].items;
-    shared->hashes[i / kPairs][i % kPairs] += all[i].hashes;
-    shared->torn += all[i].torn;
+    shared->items[i / kPairs][i % kPairs] += books[i].items;
+    shared->hashes[i / kPairs][i % kPairs] += books[i].hashes;
+    shared->torn += books[i].torn;
   }
-  return {};
+  return walked;
 }
 
-template <std::size_t size>
-void expect_all_arrive(Pattern pattern, const Options& options) {
+void expect_all_arrive(Pattern pattern, const Options& options, std::string_view letters = "gggg",
+                       Way way = Way::automatic) {
   SharedMemory shared;
-  const auto ends =
-      run_forked(kRanks, [&](Group& group) { return walk<size>(group, pattern, options, shared); });
+  const auto ends = run_forked(
+      kRanks, [&](Group& group) { return walk(group, letters, pattern, options, shared); }, way);
   ASSERT_EQ(ends.size(), std::size_t{kRanks});
   for (const RankEnd& end : ends) {
-    ASSERT_TRUE(end.status.has_value()) << end.status.error().message;
+    ASSERT_TRUE(end.status.has_value()) << letters << ": " << end.status.error().message;
   }
   std::uint64_t sent = 0;
   EXPECT_EQ(shared->torn, 0u);
@@ -107,13 +94,20 @@ void expect_all_arrive(Pattern pattern, const Options& options) {
 }
 
 TEST_F(CudaProcesses, EveryItemArrivesWholeInAnotherProcess) {
-  expect_all_arrive<64>(Pattern::uniform, {.queue_bytes = 16 << 20});
-  expect_all_arrive<64>(Pattern::all_to_one, {.queue_bytes = 16 << 20});
-  expect_all_arrive<20>(Pattern::zipf, {.queue_bytes = 16 << 20});
+  expect_all_arrive(Pattern::uniform, {.queue_bytes = 16 << 20});
+  expect_all_arrive(Pattern::all_to_one, {.queue_bytes = 16 << 20});
+  expect_all_arrive(Pattern::zipf, {.queue_bytes = 16 << 20});
+}
+
+TEST_F(CudaProcesses, RanksOfAllKindsReachEachOther) {
+  for (const char* const letters : {"ccgg", "gccg", "gghh", "cggh"}) {
+    expect_all_arrive(Pattern::uniform, {.queue_bytes = 16 << 20}, letters);
+    expect_all_arrive(Pattern::ring, {.queue_bytes = 16 << 20}, letters, Way::tcp);
+  }
 }
 
 TEST_F(CudaProcesses, WhatTheGpuHasNoRoomForSpillsToTheHost) {
-  expect_all_arrive<64>(Pattern::uniform, {.queue_bytes = 1 << 20, .spill_bytes = 8 << 20});
+  expect_all_arrive(Pattern::uniform, {.queue_bytes = 1 << 20, .spill_bytes = 8 << 20});
 }
 
 TEST_F(CudaProcesses, ADeterministicExchangeKeepsTheSameOrderAsBetweenThreads) {
@@ -131,18 +125,23 @@ TEST_F(CudaProcesses, ADeterministicExchangeKeepsTheSameOrderAsBetweenThreads) {
 }
 
 // A rank that dies, whichever it is, ends the exchange of the others, and soon.
-void expect_error_when_killed(Rank victim) {
+void expect_error_when_killed(Rank victim, std::string_view letters) {
   SharedMemory shared;
+  const Places places(letters);
   const auto ends = run_forked(kRanks, [&](Group& group) -> Status {
-    auto exchange = Exchange<Walker<64>>::create(group, {.queue_bytes = 8 << 20});
-    if (!exchange) return tl::unexpected(exchange.error());
-    for (int round = 0;; ++round) {
-      if (round == 3 && group.rank() == victim) {
-        shared->killed = std::chrono::steady_clock::now().time_since_epoch().count();
-        ::raise(SIGKILL);
+    const auto go = [&](auto exchange) -> Status {
+      if (!exchange) return tl::unexpected(exchange.error());
+      for (int round = 0;; ++round) {
+        if (round == 3 && group.rank() == victim) {
+          shared->killed = std::chrono::steady_clock::now().time_since_epoch().count();
+          ::raise(SIGKILL);
+        }
+        if (auto next = exchange->advance(); !next) return tl::unexpected(next.error());
       }
-      if (auto next = exchange->advance(); !next) return tl::unexpected(next.error());
-    }
+    };
+    if (places.on_cpu(group.rank())) return go(godwit::Exchange<Walker<64>>::create(group));
+    return go(Exchange<Walker<64>>::create(
+        group, {.queue_bytes = 8 << 20, .team = places.team(group.rank())}));
   });
   ASSERT_EQ(ends.size(), std::size_t{kRanks});
   for (Rank rank = 0; rank < kRanks; ++rank) {
@@ -158,10 +157,15 @@ void expect_error_when_killed(Rank victim) {
 }
 
 TEST_F(CudaProcesses, AKilledRankEndsTheExchangeOfTheOthersInTime) {
-  expect_error_when_killed(2);
+  expect_error_when_killed(2, "gggg");
 }
 TEST_F(CudaProcesses, AKilledOwnerOfTheMemoryEndsTheExchangeOfTheOthersInTime) {
-  expect_error_when_killed(0);
+  expect_error_when_killed(0, "gggg");
+}
+TEST_F(CudaProcesses, AKilledRankAmongOthersOfAllKindsEndsTheExchangeInTime) {
+  expect_error_when_killed(0, "cggh");
+  expect_error_when_killed(1, "cggh");
+  expect_error_when_killed(3, "cggh");
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ Result<Round> Team::advance(Member& member) {
   GODWIT_CHECK(meeting_.meet(terms_.patience, [&] { return close(); }));
   member.processed = false;
   if (refusal_) return tl::unexpected(*refusal_);
-  Round round{.number = ended_ - 1, .alive = alive_};
+  Round round{.number = ended_ - 1, .alive = alive_, .held_back = held_back_};
   for (std::uint32_t kind = 0; kind < terms_.size.kinds; ++kind) {
     if (!terms_.kinds.reduced[kind]) {
       round.incoming += items(kind, member.rank);
@@ -54,11 +54,17 @@ Result<RunReport> Team::run(Member& member, const detail::Launcher& launcher,
 }
 
 Status Team::close() {
-  Status status = await_streams();
+  Status status = check_cuda(cudaSetDevice(terms_.device), "using the GPU");
+  if (status) status = await_streams();
   if (status) status = begin_close();
   if (status) status = end_close();
-  if (!status) board_->fail_all(status.error());
+  if (!status) fail_all(status.error());
   return status;
+}
+
+void Team::fail_all(const Error& error) noexcept {
+  board_->fail_all(error);
+  if (outside_ != nullptr) outside_->break_off(error);
 }
 
 Status Team::await_streams() {
@@ -83,6 +89,7 @@ Status Team::begin_close() {
     }
   }
 
+  if (outside_ != nullptr) GODWIT_CHECK(outside_->await_copies());
   const detail::Queues closing = queues_;
   queues_.parity ^= 1;
   if (!owner_) return {};
@@ -144,6 +151,28 @@ Status Team::end_close() {
                             member.rank, member.launches, detail::kMaxLaunches - 1)};
     }
     member.launches = 0;
+  }
+  // The first round shows that the team works; the others hear of it when the exchange is made.
+  return outside_ != nullptr && round > 1 ? exchange_outside(report) : Status{};
+}
+
+// Ranks outside know of no item that was refused here, and go no further without it: so it is an
+// error for all, as between ranks on CPUs.
+Status Team::exchange_outside(const Report& report) {
+  if (refusal_) return tl::unexpected(*refusal_);
+  const std::size_t bins = std::size_t{terms_.size.kinds} * terms_.size.ranks;
+  const TeamRound here{.queues = queues_,
+                       .items = std::span(items_).first(bins),
+                       .chunks = report.chunks_kept[0] + report.chunks_kept[1],
+                       .stream = stream_};
+  GODWIT_TRY(const Round round, outside_->exchange(here));
+  alive_ = round.alive;
+  held_back_ = round.held_back;
+  for (Member& member : members_) {
+    for (std::uint32_t kind = 0; kind < terms_.size.kinds; ++kind) {
+      const std::uint32_t bin = terms_.bin(kind, member.rank);
+      member.arrived += items_[bin] - report.items[bin];
+    }
   }
   return {};
 }
@@ -237,7 +266,8 @@ Status Team::run_rounds() {
   GODWIT_CHECK(begin_close());
   // Within one process the next round is launched before the last one's report is read: a launch
   // that finds no items costs less than a GPU that waits for the host.
-  const std::uint64_t ahead = processes_ == 1 && sorter_ == nullptr ? 1 : 0;
+  const bool alone = processes_ == 1 && outside_ == nullptr;
+  const std::uint64_t ahead = alone && sorter_ == nullptr ? 1 : 0;
   do {
     while (begun_ - ended_ <= ahead) {
       GODWIT_CHECK(launch_folds());
@@ -254,8 +284,9 @@ Status Team::run_rounds() {
 }
 
 Status Team::run_all() {
-  Status status = run_rounds();
-  if (!status) board_->fail_all(status.error());
+  Status status = check_cuda(cudaSetDevice(terms_.device), "using the GPU");
+  if (status) status = run_rounds();
+  if (!status) fail_all(status.error());
   return status;
 }
 

@@ -71,6 +71,11 @@ Status Team::start() {
   constexpr const char* kWhat = "preparing the ranks of an exchange";
   GODWIT_CHECK(check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), kWhat));
   board_->set_stream(stream_);
+  if (terms_.has_outside()) {
+    std::vector<Rank> local;
+    for (const Member& member : members_) local.push_back(member.rank);
+    GODWIT_TRY(outside_, Outside::create(terms_, local, {pool_, board_}, owner_));
+  }
   std::vector<std::uint32_t> ranks;
   for (Member& member : members_) {
     ranks.push_back(static_cast<std::uint32_t>(member.rank));
@@ -88,6 +93,7 @@ Status Team::start() {
 }
 
 Team::~Team() {
+  cudaSetDevice(terms_.device);  // whoever is the last to go
   if (stream_ != nullptr) cudaStreamSynchronize(stream_);
   for (const Member& member : members_) {
     if (member.stream != nullptr) cudaStreamSynchronize(member.stream);
@@ -97,6 +103,7 @@ Team::~Team() {
   // Their kernels may still write into what is ours.
   if (owner_ && board_ != nullptr) board_->await_farewells(steady_clock::now() + kFarewell);
   if (crew_memory_ != nullptr) cudaFree(crew_memory_);
+  outside_.reset();
   if (!owner_ && pool_ != nullptr) {
     pool_.reset();
     board_->page().attached.fetch_sub(1);
@@ -155,12 +162,17 @@ Result<Crew> Team::crew(Member& member, std::span<const std::byte> functor, cuda
               .functor_stride = static_cast<std::uint32_t>(kCrewPlace)};
 }
 
+void Team::admit(const Member& member, forward::Outpost& outpost) {
+  if (outside_ != nullptr) outside_->admit(member.rank, outpost);
+}
+
 void Team::leave(const Member& member) noexcept {
   const Error error{
       ErrorCode::node_lost,
       fmt::format("rank {} left the exchange: all ranks go through the same rounds", member.rank)};
   meeting_.break_up(error);
   if (processes_ > 1) board_->fail_all(error);
+  if (outside_ != nullptr) outside_->dismiss(member.rank);
 }
 
 }  // namespace godwit::cuda

@@ -1,5 +1,6 @@
-// The ranks of one process in one exchange on a GPU. In every round the last of them to come acts
-// for all: it launches, meets the other processes, and reads the report.
+// The ranks of one process that share a GPU in one exchange. In every round the last of them to
+// come acts for all: it launches, meets the other processes, reads the report, and exchanges items
+// with ranks outside the team, if there are any.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -16,22 +17,16 @@
 
 #include "forward/cuda/board.hpp"
 #include "forward/cuda/meeting.hpp"
+#include "forward/cuda/outside.hpp"
 #include "forward/cuda/pool.hpp"
 #include "forward/cuda/sorter.hpp"
+#include "forward/cuda/terms.hpp"
 #include "godwit/detail/forward/cuda/port.cuh"
 #include "godwit/items.hpp"
 
 namespace godwit::cuda {
 
 using godwit::detail::ItemType;
-
-// What all ranks of an exchange agree on.
-struct Terms {
-  PoolSize size{};
-  Kinds kinds{};
-  int device = 0;
-  std::chrono::milliseconds patience{};
-};
 
 // How the owner of the memory invites another process.
 struct Invitation {
@@ -83,7 +78,8 @@ class Team : public std::enable_shared_from_this<Team> {
   [[nodiscard]] Result<detail::Crew> crew(Member& member, std::span<const std::byte> functor,
                                           cudaStream_t stream);
 
-  // By each member's own thread.
+  // By each member's own thread. admit() comes first; the outpost stays until leave().
+  void admit(const Member& member, forward::Outpost& outpost);
   [[nodiscard]] Result<Round> advance(Member& member);
   [[nodiscard]] Result<RunReport> run(Member& member, const detail::Launcher& launcher,
                                       std::span<const std::byte> functor);
@@ -102,6 +98,8 @@ class Team : public std::enable_shared_from_this<Team> {
   [[nodiscard]] Status await_streams();
   [[nodiscard]] Status begin_close();
   [[nodiscard]] Status end_close();
+  [[nodiscard]] Status exchange_outside(const Report& report);
+  void fail_all(const Error& error) noexcept;
   [[nodiscard]] Status sort_round(std::uint64_t round);
   [[nodiscard]] Status check_refusals(const detail::Refusals& refusals) const;
   [[nodiscard]] Result<std::vector<detail::Crew>> form_crews();
@@ -113,9 +111,10 @@ class Team : public std::enable_shared_from_this<Team> {
   const Terms terms_;
   std::vector<Member> members_;
   Meeting meeting_;
-  std::unique_ptr<Board> board_;
-  std::unique_ptr<Pool> pool_;
-  std::unique_ptr<Sorter> sorter_;  // the owner's, if items are to be in order
+  std::shared_ptr<Board> board_;
+  std::shared_ptr<Pool> pool_;
+  std::unique_ptr<Sorter> sorter_;    // the owner's, if items are to be in order
+  std::unique_ptr<Outside> outside_;  // null: all ranks of the exchange are in the team
   bool owner_ = false;
   std::uint32_t processes_ = 1;
   cudaStream_t stream_ = nullptr;
@@ -125,6 +124,7 @@ class Team : public std::enable_shared_from_this<Team> {
   std::uint64_t begun_ = 0;  // rounds whose close was launched
   std::uint64_t ended_ = 0;  // rounds whose report was read
   std::uint64_t alive_ = 0;
+  std::uint64_t held_back_ = 0;   // of them: by ranks outside, for lack of room
   std::optional<Error> refusal_;  // what the last round did not take
   std::array<std::uint64_t, kMaxBins> items_{};
   std::array<std::uint64_t, 2> chunks_kept_{};  // of the GPU, of the host

@@ -55,13 +55,20 @@ struct Ledger {
   Account* sent;     // [ranks * ranks]
   Account* arrived;  // the same
 
-#if defined(__CUDACC__)
-  __device__ static void enter(Account* accounts, std::uint32_t pair, std::uint32_t word) {
-    atomicAdd(&accounts[pair].items, 1ull);
-    atomicAdd(&accounts[pair].hashes, static_cast<unsigned long long>(mix(word)));
+  // By many threads of a GPU, or of the host.
+  GODWIT_KERNEL static void add(unsigned long long& sum, unsigned long long value) {
+#if defined(__CUDA_ARCH__)
+    atomicAdd(&sum, value);
+#else
+    __atomic_fetch_add(&sum, value, __ATOMIC_RELAXED);
+#endif
+  }
+  GODWIT_KERNEL static void enter(Account* accounts, std::uint32_t pair, std::uint32_t word) {
+    add(accounts[pair].items, 1);
+    add(accounts[pair].hashes, mix(word));
   }
   template <std::size_t size, class Out>
-  __device__ void send(std::uint32_t serial, std::uint32_t hops, Rank to, Out& out) const {
+  GODWIT_KERNEL void send(std::uint32_t serial, std::uint32_t hops, Rank to, Out& out) const {
     Walker<size> walker;
     const auto source = static_cast<std::uint32_t>(out.rank());
     walker.words[0] = serial << 9 | source << 3 | hops;
@@ -72,7 +79,7 @@ struct Ledger {
     }
   }
   template <std::size_t size, class Out>
-  __device__ void arrive(const Walker<size>& walker, Out& out) const {
+  GODWIT_KERNEL void arrive(const Walker<size>& walker, Out& out) const {
     const std::uint32_t source = walker.words[0] >> 3 & 63;
     const std::uint32_t pair =
         source * static_cast<std::uint32_t>(out.ranks()) + static_cast<std::uint32_t>(out.rank());
@@ -83,13 +90,10 @@ struct Ledger {
     if (whole) {
       enter(arrived, pair, walker.words[0]);
     } else {
-      atomicAdd(&arrived[0].torn, 1ull);
+      add(arrived[0].torn, 1);
     }
   }
-#endif
 };
-
-#if defined(__CUDACC__)
 
 // functor(index, out): begins the walks.
 template <std::size_t size>
@@ -99,7 +103,7 @@ struct Begin {
   std::uint32_t hops;
 
   template <class Out>
-  __device__ void operator()(std::uint64_t index, Out& out) const {
+  GODWIT_KERNEL void operator()(std::uint64_t index, Out& out) const {
     if (pattern == Pattern::empty && out.rank() != 0) return;
     const auto serial = static_cast<std::uint32_t>(index);
     ledger.send<size>(serial, hops, next_rank(pattern, serial, out.rank(), out.ranks()), out);
@@ -112,7 +116,7 @@ struct Step {
   Pattern pattern;
 
   template <std::size_t size, class Out>
-  __device__ void operator()(const Walker<size>& walker, Out& out) const {
+  GODWIT_KERNEL void operator()(const Walker<size>& walker, Out& out) const {
     ledger.arrive(walker, out);
     const std::uint32_t hops = walker.words[0] & 7;
     if (hops == 0) return;
@@ -125,7 +129,5 @@ struct Step {
     }
   }
 };
-
-#endif
 
 }  // namespace godwit::cuda

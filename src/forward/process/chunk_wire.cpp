@@ -20,7 +20,7 @@ Status check_control(Bytes items) {
   std::memcpy(static_cast<void*>(&control), items.data(), sizeof control);
   const auto kind = static_cast<std::uint32_t>(control.kind);
   if (kind < static_cast<std::uint32_t>(ControlKind::introduction) ||
-      kind > static_cast<std::uint32_t>(ControlKind::work_given)) {
+      kind > static_cast<std::uint32_t>(ControlKind::note)) {
     return broken("control of an unknown kind");
   }
   if (control.termination.kind > TerminationMessage::Kind::done) {

@@ -112,7 +112,7 @@ TEST(ChunkWireTest, KnowsControlWhenItSeesIt) {
   Control control{.kind = ControlKind::over};
   EXPECT_TRUE(check_items(wire, bytes_of_value(control), kTypes));
   EXPECT_FALSE(check_items(wire, bytes_of_value(control).first(sizeof control - 1), kTypes));
-  control.kind = static_cast<ControlKind>(8);
+  control.kind = static_cast<ControlKind>(9);
   EXPECT_FALSE(check_items(wire, bytes_of_value(control), kTypes));
   control.kind = ControlKind::termination;
   control.termination.kind = static_cast<TerminationMessage::Kind>(9);

@@ -27,8 +27,8 @@ struct alignas(64) Chunk {
   std::uint16_t kind = 0;
   Priority priority = Priority::normal;
   // pooled: one of many of a size; counted: made for one large item; beyond: made although the pool
-  // was at its limit.
-  enum class Kept : std::uint8_t { pooled, counted, beyond } kept = Kept::pooled;
+  // was at its limit; lent: its items lie in a GPU's memory.
+  enum class Kept : std::uint8_t { pooled, counted, beyond, lent } kept = Kept::pooled;
 
   [[nodiscard]] std::byte* items() noexcept { return data; }
   [[nodiscard]] const std::byte* items() const noexcept { return data; }
