@@ -45,9 +45,6 @@ class ChunkPool final : public detail::ChunkHome {
   void give_back(Chunk* chunk) noexcept override;
 
   [[nodiscard]] std::size_t capacity() const noexcept { return chunk_bytes_ - sizeof(Chunk); }
-  [[nodiscard]] bool has_room() const noexcept {
-    return used_bytes_.load(std::memory_order_relaxed) + chunk_bytes_ <= limit_bytes_;
-  }
   [[nodiscard]] std::size_t used_bytes() const noexcept {
     return used_bytes_.load(std::memory_order_relaxed);
   }

@@ -10,6 +10,7 @@
 
 #include "base/bytes.hpp"
 #include "base/fail.hpp"
+#include "forward/chunk_label.hpp"
 #include "ref/disk/file_io.hpp"
 
 namespace godwit::forward {
@@ -87,14 +88,7 @@ Status SpillFile::read(const Entry& entry, std::byte* items) const {
 Status SpillFile::pop_into(Chunk& chunk) {
   const auto& [header, offset] = waiting_.front();
   GODWIT_CHECK(read(waiting_.front(), chunk.items()));
-  chunk.round = header.round;
-  chunk.sequence = header.sequence;
-  chunk.used = header.used;
-  chunk.count = header.count;
-  chunk.source = header.source;
-  chunk.destination = header.destination;
-  chunk.kind = header.kind;
-  chunk.priority = header.priority;
+  copy_label(header, chunk);
   items_ -= header.count;
   if (header.used <= place_bytes_) holes_.push_back(offset);
   waiting_.pop_front();

@@ -4,6 +4,7 @@
 
 #include "base/fail.hpp"
 #include "forward/chunk_check.hpp"
+#include "forward/chunk_label.hpp"
 #include "forward/control.hpp"
 
 namespace godwit::forward {
@@ -34,12 +35,7 @@ Status check_control(Bytes items) {
 ChunkWire describe(const detail::Chunk& chunk, std::uint64_t exchange) noexcept {
   ChunkWire wire;
   wire.exchange = exchange;
-  wire.round = chunk.round;
-  wire.sequence = chunk.sequence;
-  wire.used = chunk.used;
-  wire.count = chunk.count;
-  wire.kind = chunk.kind;
-  wire.priority = static_cast<std::uint8_t>(chunk.priority);
+  copy_label(chunk, wire);
   return wire;
 }
 

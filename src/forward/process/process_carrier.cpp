@@ -5,6 +5,7 @@
 
 #include "base/fail.hpp"
 #include "fabric/fence.hpp"
+#include "forward/chunk_label.hpp"
 #include "forward/control.hpp"
 #include "forward/process/process_member.hpp"
 
@@ -109,15 +110,10 @@ Status ProcessCarrier::accept(Rank from, fabric::Message& message) {
   }
   GODWIT_CHECK(place_items(*parcel, wire, from, message));
   parcel->home = this;
-  parcel->round = wire.round;
-  parcel->sequence = wire.sequence;
+  copy_label(wire, *parcel);
   parcel->capacity = wire.used;
-  parcel->used = wire.used;
-  parcel->count = wire.count;
   parcel->source = from;
   parcel->destination = member_->rank();
-  parcel->kind = wire.kind;
-  parcel->priority = static_cast<Priority>(wire.priority);
   parcel->ticket = wire.ticket;
   arrived_.push(parcel.release());
   wake();
