@@ -31,11 +31,13 @@
 #include <cstring>
 #include <memory>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <utility>
 
 #include "godwit/detail/forward/emitter.hpp"
 #include "godwit/detail/forward/incoming.hpp"
+#include "godwit/detail/forward/kept.hpp"
 #include "godwit/detail/forward/port.hpp"
 #include "godwit/error.hpp"
 #include "godwit/exchange_options.hpp"
@@ -111,22 +113,70 @@ class Exchange {
     return port_->run(process_with(kernel), options);
   }
 
-  // Saves all items of all ranks to a folder that all of them see; the one saved there before is
-  // replaced when the new one is whole. All ranks call it, right after advance(), before items are
-  // processed or emitted (else invalid_argument). What the ranks reduced or computed is theirs to
-  // save. An error leaves the exchange usable, and the folder with its former checkpoint.
+  // Saves all items of all ranks to a folder that all of them see, with what they keep(); what was
+  // saved there before is replaced when the new one is whole, however ranks or machines end
+  // meanwhile. All ranks call it, right after advance(), before items are processed or emitted
+  // (else invalid_argument). RunOptions::checkpoint_folder does it during a run. An error leaves
+  // the exchange usable, and the folder with its former checkpoint.
   [[nodiscard]] Status checkpoint(const std::string& folder) { return port_->checkpoint(folder); }
-  // Emits the saved items of all ranks again, on any number of ranks; the next advance() or run()
-  // brings them. `route(item, rank)` says where each goes now, and is told where it was; without
-  // it, there (modulo the ranks there are). All ranks call it. Returns the number of the round that
-  // was saved. not_found: nothing is saved there; type_mismatch: other items are; bad_format:
-  // damaged.
+
+  // What this rank has computed so far goes into checkpoints with the items: a trivially copyable
+  // struct, or an array or a vector of them. It stays the caller's, who leaves it where it is: it
+  // is read at every checkpoint, and written by resume() and restore(). All ranks keep the same
+  // things, in the same order, before the first checkpoint or resume().
+  //
+  // With another number of ranks `mine = merge(mine, theirs)` makes one of what several kept,
+  // element by element; if there are more ranks now, some get nothing, and theirs stays as it is.
+  // Without it another number of ranks is refused (invalid_argument).
+  template <class State>
+  void keep(State& state) {
+    keep_state(state, [](const auto& mine, const auto&) { return mine; }, true);
+  }
+  template <class State, class Merge>
+    requires(!std::is_invocable_v<State&>)
+  void keep(State& state, Merge merge) {
+    keep_state(state, std::move(merge), false);
+  }
+  // Anything else: save() returns it as a string or a vector of bytes; load(bytes, was) gets, on
+  // some rank, what the one that was rank `was` had saved. It may emit items.
+  template <class Save, class Load>
+    requires std::is_invocable_v<Save&>
+  void keep(Save save, Load load) {
+    port_->keep({.save =
+                     [save = std::move(save)](const detail::Kept::Write& write) mutable {
+                       const auto saved = save();
+                       write(std::as_bytes(std::span(saved)));
+                     },
+                 .load =
+                     [load = std::move(load)](std::span<const std::byte> saved, Rank was) mutable {
+                       load(saved, was);
+                       return true;
+                     }});
+  }
+
+  // Goes on from the checkpoint in a folder, if there is one: the next advance() or run() brings
+  // its items, as the round that was saved, and what ranks keep() is as it was then. Returns the
+  // number of that round; 0 if nothing is saved there, and the program begins at the beginning. All
+  // ranks call it, before they emit.
+  //
+  // With as many ranks as before, all is where it was, and in that order. With another number
+  // `route(item, rank)` says where each item goes now, and is told where it was; without it, there
+  // (modulo the ranks there are).
+  //
+  // type_mismatch: other items, or kept things, are saved there; bad_format: damaged. After an
+  // error some of it may have been loaded: the exchange is no good then.
+  template <class Route>
+  [[nodiscard]] Result<std::uint64_t> resume(const std::string& folder, const Route& route) {
+    return port_->restore(folder, replay_with(route), detail::Port::Restoring::if_any);
+  }
+  [[nodiscard]] Result<std::uint64_t> resume(const std::string& folder) {
+    return resume(folder, [this](const auto&, Rank was) { return was % ranks(); });
+  }
+  // The same, but `route` is asked for every item, on any number of ranks, and there must be a
+  // checkpoint (not_found).
   template <class Route>
   [[nodiscard]] Result<std::uint64_t> restore(const std::string& folder, const Route& route) {
-    return port_->restore(folder, [&](const detail::Chunk& chunk) {
-      std::uint32_t kind = 0;
-      (detail::replay_chunk<Items>(kind++, chunk, route, emitters_.front()), ...);
-    });
+    return port_->restore(folder, replay_with(route), detail::Port::Restoring::by_route);
   }
   [[nodiscard]] Result<std::uint64_t> restore(const std::string& folder) {
     return restore(folder, [this](const auto&, Rank was) { return was % ranks(); });
@@ -155,6 +205,23 @@ class Exchange {
       std::uint32_t kind = 0;
       (detail::process_chunk<Items>(kind++, chunk, kernel, emitters_[worker]), ...);
     };
+  }
+
+  template <class Route>
+  detail::Port::Replay replay_with(const Route& route) {
+    return [this, &route](const detail::Chunk& chunk) {
+      std::uint32_t kind = 0;
+      (detail::replay_chunk<Items>(kind++, chunk, route, emitters_.front()), ...);
+    };
+  }
+  template <class State, class Merge>
+  void keep_state(State& state, Merge merge, bool needs_same_ranks) {
+    port_->keep(
+        {.save = [&state](const auto& write) { detail::save_state(state, write); },
+         .load = [&state, merge = std::move(merge), rank = rank()](
+                     const auto& saved,
+                     Rank was) { return detail::load_state(state, saved, was == rank, merge); },
+         .needs_same_ranks = needs_same_ranks});
   }
 
   std::unique_ptr<detail::Port> port_;

@@ -41,7 +41,7 @@ struct ExchangeOptions {
 
 // What advance() brought.
 struct Round {
-  std::uint64_t number = 0;     // of advance() calls so far
+  std::uint64_t number = 0;     // from 1; goes on from a checkpoint's after resume()
   std::uint64_t alive = 0;      // items not yet processed, on all ranks together
   std::uint64_t incoming = 0;   // of them: this rank's incoming items
   std::uint64_t held_back = 0;  // of them: for lack of room at their source or with a GPU
@@ -55,13 +55,17 @@ enum class Pace : std::uint8_t {
 
 struct RunOptions {
   Pace pace = Pace::free;
-  // After every so many rounds all items are saved there (Exchange::checkpoint), so that a later
-  // program can go on from there; the pace is by rounds then. Empty, or 0: never.
+  // All items are saved there from time to time, with what ranks keep (Exchange::checkpoint), so
+  // that a later program can go on from there (Exchange::resume); the pace is by rounds then. All
+  // ranks name the same folder; rank 0 says when. It is left as it is when the run has ended.
   std::string checkpoint_folder = {};
+  // When: between two rounds, if so much time has passed since the last (0: however much has) ...
+  std::chrono::milliseconds checkpoint_interval{10'000};
+  // ... and after every so many rounds of the run (0: however many).
   std::uint64_t checkpoint_every = 0;
 
   [[nodiscard]] bool saves() const noexcept {
-    return !checkpoint_folder.empty() && checkpoint_every > 0;
+    return !checkpoint_folder.empty() && (checkpoint_every > 0 || checkpoint_interval.count() > 0);
   }
 };
 

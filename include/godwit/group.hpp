@@ -50,6 +50,14 @@ class GODWIT_API Group {
   std::shared_ptr<detail::GroupCore> core_;
 };
 
+// What the process of a rank ends with: 0; kExitNodeLost if another rank was lost, by which
+// `godwit ranks --restarts` sees that all can be started again; 1 if anything else went wrong.
+inline constexpr int kExitNodeLost = 15;
+[[nodiscard]] inline int exit_code(const Status& ended) noexcept {
+  if (ended) return 0;
+  return ended.error().code == ErrorCode::node_lost ? kExitNodeLost : 1;
+}
+
 // Runs `body` once for each rank, each in a thread of its own, and waits for all. The first error
 // by rank, which is an exception's text if `body` threw.
 [[nodiscard]] GODWIT_API Status run_ranks(Rank ranks, const std::function<Status(Group&)>& body);

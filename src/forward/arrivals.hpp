@@ -21,6 +21,7 @@ class Arrivals {
     announced_ += control.chunks;
     alive_ += control.emitted + control.held_back;
     held_back_ += control.held_back;
+    if (source == 0) is_to_be_saved_ = control.save != 0;
   }
   // All ranks have had their last word, and all they announced is here.
   [[nodiscard]] bool whole() const noexcept {
@@ -31,6 +32,7 @@ class Arrivals {
   }
   [[nodiscard]] std::uint64_t alive() const noexcept { return alive_; }
   [[nodiscard]] std::uint64_t held_back() const noexcept { return held_back_; }
+  [[nodiscard]] bool is_to_be_saved() const noexcept { return is_to_be_saved_; }
 
   [[nodiscard]] std::vector<detail::Chunk*>& chunks() noexcept { return chunks_; }
   // For another round. The chunks must have been moved out.
@@ -38,6 +40,7 @@ class Arrivals {
     chunks_.clear();
     ended_.assign(ended_.size(), false);
     ends_ = announced_ = alive_ = held_back_ = 0;
+    is_to_be_saved_ = false;
   }
 
  private:
@@ -47,6 +50,7 @@ class Arrivals {
   std::uint64_t announced_ = 0;  // chunks
   std::uint64_t alive_ = 0;      // items
   std::uint64_t held_back_ = 0;  // items
+  bool is_to_be_saved_ = false;
 };
 
 }  // namespace godwit::forward

@@ -28,6 +28,7 @@ enum class ControlKind : std::uint32_t {
 struct Control {
   ControlKind kind = ControlKind::introduction;
   ErrorCode why = ErrorCode::none;  // over, agreed
+  std::uint16_t save = 0;           // round_end of rank 0; 1: all save what the round brings
   std::uint64_t chunks = 0;   // round_end: those of the round for the receiver; agreed: its number;
                               // introduction: with whom it shares work; work_given: how many
   std::uint64_t emitted = 0;  // round_end, work_given: items that are not reduced;

@@ -234,7 +234,7 @@ Status CpuPort::check_usable() {
 }
 
 std::uint64_t CpuPort::total_emitted() const noexcept {
-  std::uint64_t items = 0;
+  std::uint64_t items = adopted_;
   for (const Outbox& outbox : outboxes_) items += outbox.emissions();
   return items;
 }

@@ -19,6 +19,7 @@
 
 #include "forward/arrivals.hpp"
 #include "forward/carrier.hpp"
+#include "forward/checkpoint.hpp"
 #include "forward/chunk_pool.hpp"
 #include "forward/control.hpp"
 #include "forward/outbox.hpp"
@@ -55,7 +56,9 @@ class CpuPort final : public detail::Port, public Outpost, private Termination::
   void process_incoming(const Process& process) override;
   Result<RunReport> run(const Process& process, const RunOptions& options) override;
   Status checkpoint(const std::string& folder) override;
-  Result<std::uint64_t> restore(const std::string& folder, const Replay& replay) override;
+  void keep(detail::Kept kept) override { kept_.push_back(std::move(kept)); }
+  Result<std::uint64_t> restore(const std::string& folder, const Replay& replay,
+                                Restoring how) override;
   Status save_trace(const std::string& path) override;
   ExchangeStatus status() const override;
 
@@ -126,9 +129,14 @@ class CpuPort final : public detail::Port, public Outpost, private Termination::
   [[nodiscard]] Deadline look_again() const noexcept;
 
   // saving.cpp
-  [[nodiscard]] Status save_part(const std::string& path);
-  // What all say of something that all do, by rank: how it went, and a text for rank 0.
-  [[nodiscard]] Result<std::vector<std::string>> gather(const Status& mine, std::string text);
+  [[nodiscard]] Status save_part(const std::string& path, std::uint64_t number);
+  [[nodiscard]] Status load_parts(const std::string& path, const CheckpointManifest& manifest,
+                                  const Replay& replay, Restoring how);
+  [[nodiscard]] Status adopt(const Chunk& saved, CheckpointFolder::Part::Was was);
+  // What all say of something that all do, by rank: how it went, and a text.
+  enum class Hears : std::uint8_t { rank_0, all };
+  [[nodiscard]] Result<std::vector<std::string>> gather(const Status& mine, std::string text,
+                                                        Hears who = Hears::rank_0);
 
   // outpost.cpp
   [[nodiscard]] Status check_all_here(const char* what) const;
@@ -146,6 +154,7 @@ class CpuPort final : public detail::Port, public Outpost, private Termination::
   std::vector<Outbox> outboxes_;  // one per worker
   WorkerTeam workers_;
   std::vector<Fold> folds_;  // by kind
+  std::vector<detail::Kept> kept_;
 
   PortTrace trace_;
 
@@ -160,6 +169,10 @@ class CpuPort final : public detail::Port, public Outpost, private Termination::
   std::uint64_t all_chunks_sent_ = 0;
 
   std::uint64_t current_ = 0;         // rounds so far; what is emitted now belongs to the next
+  std::uint64_t number_ = 0;          // the same, with those before a checkpoint it went on from
+  std::uint64_t adopted_ = 0;         // items that were never emitted here, but in such rounds
+  bool wants_save_ = false;           // at the end of this round; only rank 0 does
+  bool is_to_be_saved_ = false;       // what this round brought
   std::array<Arrivals, 2> arrivals_;  // of the next round and of the one after it, by parity
   std::vector<Chunk*> incoming_mutable_;
   std::vector<const Chunk*> incoming_;

@@ -30,13 +30,24 @@ Result<RunReport> CpuPort::run(const Process& process, const RunOptions& options
 }
 
 Result<RunReport> CpuPort::run_rounds(const Process& process, const RunOptions& options) {
+  using std::chrono::steady_clock;
   RunReport report;
+  auto saved_at = steady_clock::now();
+  const auto is_time_to_save = [&] {
+    if (!options.saves()) return false;
+    const std::uint64_t every = options.checkpoint_every;
+    const auto interval = options.checkpoint_interval;
+    return (every > 0 && (report.rounds + 1) % every == 0) ||
+           (interval.count() > 0 && steady_clock::now() - saved_at >= interval);
+  };
   for (;;) {
+    wants_save_ = rank_ == 0 && is_time_to_save();
     GODWIT_TRY(const Round round, advance());
     ++report.rounds;
     if (round.alive == 0) return report;
-    if (options.saves() && report.rounds % options.checkpoint_every == 0) {
+    if (is_to_be_saved_) {
       GODWIT_CHECK(checkpoint(options.checkpoint_folder));
+      saved_at = steady_clock::now();
     }
     process_incoming(process);
     report.processed += round.incoming;
@@ -88,6 +99,7 @@ Result<RunReport> CpuPort::run_free(const Process& process) {
     asked_sharers_ = asked_sharers_ >= sharers_.size() ? 0 : asked_sharers_;
   }
   ++current_;
+  ++number_;
   const std::lock_guard lock(lock_);
   queued_sent_ = 0;
   std::fill(chunks_sent_.begin(), chunks_sent_.end(), 0);

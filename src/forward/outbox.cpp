@@ -3,12 +3,6 @@
 #include <utility>
 
 namespace godwit::forward {
-namespace {
-
-// Sequences of a later worker follow all of an earlier one's.
-constexpr unsigned kWorkerShift = 48;
-
-}  // namespace
 
 Outbox::Outbox(std::span<const detail::ItemType> types, Rank ranks, std::size_t worker)
     : types_(types),

@@ -1,6 +1,7 @@
 // What one worker of a rank emits: open chunks, one per kind, priority and destination.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -28,6 +29,14 @@ class Outbox {
   // Gives the open chunk back, and what is in it is gone.
   void close(std::size_t slot) noexcept;
 
+  // The next chunk's sequence is a later one than this.
+  void count_from(std::uint64_t sequence) noexcept {
+    next_sequence_ = std::max(next_sequence_, sequence + 1);
+  }
+  [[nodiscard]] static std::size_t worker_of(std::uint64_t sequence) noexcept {
+    return sequence >> kWorkerShift;
+  }
+
   // Gives back whatever is open, items and all.
   void drop_all() noexcept;
 
@@ -44,6 +53,9 @@ class Outbox {
   void count(std::span<std::uint64_t> emitted_to) const noexcept;
 
  private:
+  // Sequences of a later worker follow all of an earlier one's.
+  static constexpr unsigned kWorkerShift = 48;
+
   [[nodiscard]] std::uint32_t items_in(const Cursor& cursor) const noexcept;
 
   std::span<const detail::ItemType> types_;

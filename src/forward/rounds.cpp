@@ -18,11 +18,13 @@ Result<Round> CpuPort::advance() {
   GODWIT_CHECK(await_round());
   const std::uint64_t alive = filling().alive();
   const std::uint64_t held_back = filling().held_back();
+  is_to_be_saved_ = filling().is_to_be_saved();
   take_incoming();
+  ++number_;
   std::uint64_t incoming = 0;
   for (const Chunk* const chunk : incoming_) incoming += chunk->count;
   span.count(incoming);
-  return Round{.number = current_, .alive = alive, .incoming = incoming, .held_back = held_back};
+  return Round{.number = number_, .alive = alive, .incoming = incoming, .held_back = held_back};
 }
 
 void CpuPort::release_incoming() noexcept {
@@ -43,6 +45,7 @@ void CpuPort::send_round_end() {
   }
   for (Rank rank = 0; rank < ranks_; ++rank) {
     const Control control{.kind = ControlKind::round_end,
+                          .save = wants_save_ ? std::uint16_t{1} : std::uint16_t{0},
                           .chunks = std::exchange(chunks_sent_[static_cast<std::size_t>(rank)], 0),
                           .emitted = queued_sent_ + unseen_.emitted,
                           .held_back = spill_.items() + unseen_.held_back};
@@ -53,6 +56,7 @@ void CpuPort::send_round_end() {
     }
   }
   queued_sent_ = 0;
+  wants_save_ = false;
   emitted_before_ = total_emitted() - spill_.items();
 }
 

@@ -1,56 +1,70 @@
 // What ranks agree on when they write files together: checkpoint(), restore(), save_trace().
+#include <algorithm>
+#include <cstring>
 #include <fstream>
 #include <utility>
 
 #include "base/fail.hpp"
 #include "forward/checkpoint.hpp"
 #include "forward/chunk_check.hpp"
+#include "forward/chunk_label.hpp"
 #include "forward/cpu_port.hpp"
 #include "forward/waiting.hpp"
 
 namespace godwit::forward {
 
-// Two agreements: first that every rank's part is on the disk, then that rank 0 has made them
-// count.
+// Three agreements: what its number is, that every rank's part is on the disk, and that rank 0 has
+// made them count.
 Status CpuPort::checkpoint(const std::string& folder) {
   GODWIT_CHECK(check_all_here("checkpoint()"));
   GODWIT_CHECK(check_usable());
+  Status mine;
   if (total_emitted() + items_open() > emitted_before_ + spill_.items()) {
-    return fail(ErrorCode::invalid_argument,
+    mine = fail(ErrorCode::invalid_argument,
                 "rank {} has emitted items since advance(): call checkpoint() right after it, "
                 "before its items are processed",
                 rank_);
   }
-  const Status mine = save_part(folder);
-  GODWIT_CHECK(agree(mine));
+  CheckpointManifest manifest{.number = rank_ == 0 ? CheckpointManifest::new_number() : 0,
+                              .round = number_,
+                              .ranks = ranks_,
+                              .types = introduction()};
+  GODWIT_TRY(const std::vector<std::string> said, gather(mine, manifest.encode(), Hears::all));
+  GODWIT_TRY(manifest, CheckpointManifest::parse(said.front()));
+  GODWIT_CHECK(agree(save_part(folder, manifest.number)));
   Status committed;
   if (rank_ == 0) {
-    if (auto opened = CheckpointFolder::open(folder, false)) {
-      committed = opened->commit({.round = current_, .ranks = ranks_, .types = introduction()});
-    } else {
-      committed = tl::unexpected(opened.error());
-    }
+    auto opened = CheckpointFolder::open(folder, false);
+    committed = opened ? opened->commit(manifest) : tl::unexpected(opened.error());
   }
   return agree(committed);
 }
 
-Status CpuPort::save_part(const std::string& path) {
+Status CpuPort::save_part(const std::string& path, std::uint64_t number) {
+  using Was = CheckpointFolder::Part::Was;
   GODWIT_TRY(const CheckpointFolder folder, CheckpointFolder::open(path, true));
-  GODWIT_TRY(CheckpointFolder::Part part, folder.write_part(current_, rank_));
-  for (const Chunk* const chunk : incoming_) GODWIT_CHECK(part.add(*chunk));
-  const std::lock_guard lock(lock_);
-  GODWIT_CHECK(spill_.each([&](const Chunk& chunk) { return part.add(chunk); }));
+  GODWIT_TRY(CheckpointFolder::Part part, folder.write_part(number, rank_));
+  for (const Chunk* const chunk : incoming_) GODWIT_CHECK(part.add(*chunk, Was::incoming));
+  {
+    const std::lock_guard lock(lock_);
+    GODWIT_CHECK(spill_.each([&](const Chunk& chunk) { return part.add(chunk, Was::held_back); }));
+  }
+  for (std::size_t i = 0; i < kept_.size(); ++i) {
+    Status written;
+    kept_[i].save([&](Bytes bytes) { written = part.add_kept(i, bytes); });
+    GODWIT_CHECK(written);
+  }
   return part.finish();
 }
 
 // Tells the others how this rank's part of something went, and hears of theirs: the first failure
 // by rank is everybody's.
-Result<std::vector<std::string>> CpuPort::gather(const Status& mine, std::string text) {
+Result<std::vector<std::string>> CpuPort::gather(const Status& mine, std::string text, Hears who) {
   const ErrorCode why = mine ? ErrorCode::none : mine.error().code;
   if (!mine) text = mine.error().message;
   for (Rank rank = 0; rank < ranks_; ++rank) {
     if (rank == rank_) continue;
-    const bool needs_text = rank == 0 || !mine;
+    const bool needs_text = rank == 0 || !mine || who == Hears::all;
     tell(rank, {.kind = ControlKind::agreed, .why = why, .chunks = agreed_},
          needs_text ? std::string_view(text) : std::string_view());
   }
@@ -96,32 +110,108 @@ Status CpuPort::save_trace(const std::string& path) {
   return agree(written);
 }
 
-Result<std::uint64_t> CpuPort::restore(const std::string& path, const Replay& replay) {
+// Rank 0 looks what there is, and all go by that: they do not see a folder change at one moment.
+Result<std::uint64_t> CpuPort::restore(const std::string& path, const Replay& replay,
+                                       Restoring how) {
   GODWIT_CHECK(check_all_here("restore()"));
   GODWIT_CHECK(check_usable());
-  std::uint64_t round = 0;
-  const Status mine = [&]() -> Status {
-    GODWIT_TRY(const CheckpointFolder folder, CheckpointFolder::open(path, false));
-    GODWIT_TRY(const CheckpointManifest manifest, folder.manifest());
-    if (manifest.types != introduction()) {
-      return fail(ErrorCode::type_mismatch, "the checkpoint in {} is of other items: {}; here: {}",
-                  path, manifest.types, introduction());
+  Status mine;
+  std::string text;
+  if (rank_ == 0) {
+    const auto found = CheckpointFolder::read_manifest(path);
+    if (found) {
+      text = found->encode();
+    } else if (how == Restoring::by_route || found.error().code != ErrorCode::not_found) {
+      mine = tl::unexpected(found.error());
     }
-    round = manifest.round;
-    for (Rank part = rank_; part < manifest.ranks; part += ranks_) {
-      GODWIT_CHECK(folder.read_part(manifest.round, part, [&](const Chunk& chunk) -> Status {
-        if (chunk.kind >= types_.size() || !holds_its_items(chunk, types_[chunk.kind])) {
-          return fail(ErrorCode::bad_format, "the checkpoint in {} has items of no known kind",
-                      path);
-        }
-        replay(chunk);
-        return {};
-      }));
+  }
+  GODWIT_TRY(const std::vector<std::string> said, gather(mine, std::move(text), Hears::all));
+  if (said.front().empty()) return 0;
+  GODWIT_TRY(const CheckpointManifest manifest, CheckpointManifest::parse(said.front()));
+  GODWIT_CHECK(agree(load_parts(path, manifest, replay, how)));
+  number_ = std::max<std::uint64_t>(manifest.round, 1) - 1;  // it comes again
+  return manifest.round;
+}
+
+Status CpuPort::load_parts(const std::string& path, const CheckpointManifest& manifest,
+                           const Replay& replay, Restoring how) {
+  if (manifest.types != introduction()) {
+    return fail(ErrorCode::type_mismatch, "the checkpoint in {} is of other items: {}; here: {}",
+                path, manifest.types, introduction());
+  }
+  const bool is_same_ranks = manifest.ranks == ranks_;
+  for (const detail::Kept& kept : kept_) {
+    if (is_same_ranks || !kept.needs_same_ranks) continue;
+    return fail(ErrorCode::invalid_argument,
+                "the checkpoint in {} is of {} ranks, and here are {}: say how what several ranks "
+                "kept becomes one, keep(state, merge), or start as many",
+                path, manifest.ranks, ranks_);
+  }
+  const auto take = [&](const Chunk& chunk, CheckpointFolder::Part::Was was) -> Status {
+    if (chunk.kind >= types_.size() || !holds_its_items(chunk, types_[chunk.kind])) {
+      return fail(ErrorCode::bad_format, "the checkpoint in {} has items of no known kind", path);
     }
+    if (is_same_ranks && how == Restoring::if_any) return adopt(chunk, was);
+    replay(chunk);
     return {};
-  }();
-  GODWIT_CHECK(agree(mine));
-  return round;
+  };
+  GODWIT_TRY(const CheckpointFolder folder, CheckpointFolder::open(path, false));
+  for (Rank part = rank_; part < manifest.ranks; part += ranks_) {
+    std::vector<std::vector<std::byte>> saved;
+    const auto take_kept = [&](std::size_t index, Bytes piece) -> Status {
+      saved.resize(std::max(saved.size(), std::min(index, kept_.size()) + 1));
+      std::vector<std::byte>& whole = saved[std::min(index, kept_.size())];
+      whole.insert(whole.end(), piece.begin(), piece.end());
+      return {};
+    };
+    GODWIT_CHECK(folder.read_part(manifest.number, part, {.chunk = take, .kept = take_kept}));
+    if (saved.size() != kept_.size()) {
+      return fail(ErrorCode::type_mismatch,
+                  "the checkpoint in {} is of a program that keeps {} things beside its items, and "
+                  "this one keeps {}",
+                  path, saved.size(), kept_.size());
+    }
+    for (std::size_t i = 0; i < saved.size(); ++i) {
+      if (kept_[i].load(saved[i], part)) continue;
+      return fail(ErrorCode::type_mismatch,
+                  "what rank {} kept in the checkpoint in {} has {} bytes as number {}, and what "
+                  "this program keeps there is of another size",
+                  part, path, saved[i].size(), i);
+    }
+  }
+  return {};
+}
+
+// A chunk as it was, with its source and its place among that one's: so that the order of items,
+// where it counts, is that of a run that nothing disturbed. What had arrived had room, if not in
+// this rank's queue then in others'.
+Status CpuPort::adopt(const Chunk& saved, CheckpointFolder::Part::Was was) {
+  const auto is_rank = [this](Rank rank) { return rank >= 0 && rank < ranks_; };
+  if (!is_rank(saved.source) || !is_rank(saved.destination)) {
+    return fail(ErrorCode::bad_format, "a chunk in the checkpoint is of rank {}, for rank {}",
+                saved.source, saved.destination);
+  }
+  const std::lock_guard lock(lock_);
+  if (was == CheckpointFolder::Part::Was::held_back && options_.spill_bytes > 0) {
+    GODWIT_CHECK(spill_.push(saved));
+  } else {
+    Chunk* chunk = pool_->take(saved.used);
+    if (chunk == nullptr) chunk = pool_->take_beyond(saved.used);
+    if (chunk == nullptr) {
+      return fail(ErrorCode::out_of_memory, "rank {} has no memory for the items of a checkpoint",
+                  rank_);
+    }
+    copy_label(saved, *chunk);
+    chunk->round = current_ + 1;
+    std::memcpy(chunk->items(), saved.items(), saved.used);
+    dispatch(chunk);
+  }
+  adopted_ += saved.count;
+  const std::size_t worker = Outbox::worker_of(saved.sequence);
+  if (saved.source == rank_ && worker < outboxes_.size()) {
+    outboxes_[worker].count_from(saved.sequence);
+  }
+  return {};
 }
 
 }  // namespace godwit::forward

@@ -4,11 +4,14 @@
 
 #include <chrono>
 #include <cstdint>
+#include <fstream>
 #include <string>
+#include <vector>
 
 #include "base/fail.hpp"
 #include "base/sanitizers.hpp"
 #include "forward/process/ranks_for_test.hpp"
+#include "forward/transport_for_test.hpp"
 #include "godwit/exchange.hpp"
 
 namespace godwit::forward {
@@ -140,6 +143,55 @@ TEST_P(LostRank, MayHaveLeftInPeace) {
                     : expect_loss(exchange.error());
   });
   processes.expect_success();
+}
+
+// Runs a transport, or goes on with one; ranks say at every checkpoint that they are about to write
+// it, and leave what they have summed up in files.
+RankProcesses::Body transport_in(const TestFolder& folder, const std::string& name,
+                                 std::uint64_t save_every, const StartSignal& signal) {
+  return [&folder, name, save_every, &signal](Group& group) -> Status {
+    TransportOptions options{.every = save_every, .steps = 12};
+    if (save_every > 0) options.folder = (folder / name).string();
+    options.at = [&signal](TransportOptions::Moment now) {
+      if (now == TransportOptions::Moment::save) signal.give();
+    };
+    const auto tally = transport(group, options);
+    const std::string result = fmt::format("{}-{}.txt", name, group.rank());
+    if (tally) std::ofstream(folder / result) << tally->text();
+    if (tally || tally.error().code == ErrorCode::node_lost) return {};
+    return tl::unexpected(tally.error());
+  };
+}
+
+std::vector<std::string> results_of(const TestFolder& folder, const std::string& name) {
+  std::vector<std::string> results;
+  for (Rank rank = 0; rank < 3; ++rank) {
+    std::ifstream file(folder / fmt::format("{}-{}.txt", name, rank));
+    std::getline(file, results.emplace_back());
+  }
+  return results;
+}
+
+TEST_P(LostRank, IsNoLossToWhoeverGoesOnFromTheLastCheckpoint) {
+  const TestFolder folder;
+  const StartSignal signal;
+  RankProcesses(3, GetParam(), transport_in(folder, "whole", 0, signal)).expect_success();
+  const auto undisturbed = results_of(folder, "whole");
+  ASSERT_FALSE(undisturbed[2].empty());
+  // It is killed while checkpoints are written, one after another, at whichever point that is.
+  for (const Rank seed : {1, 2, 3}) {
+    const std::string name = fmt::format("seed{}", seed);
+    const StartSignal saving;
+    {
+      RankProcesses processes(3, GetParam(), transport_in(folder, name, 1, saving));
+      saving.await(11 * seed);
+      processes.kill(seed % 3);
+      for (const Rank after : {1, 2}) EXPECT_EQ(processes.wait((seed + after) % 3), 0) << name;
+    }
+    EXPECT_EQ(results_of(folder, name)[0], "") << "it had come to its end";
+    RankProcesses(3, GetParam(), transport_in(folder, name, 7, saving)).expect_success();
+    EXPECT_EQ(results_of(folder, name), undisturbed) << name;
+  }
 }
 
 }  // namespace

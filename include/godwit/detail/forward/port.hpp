@@ -9,6 +9,7 @@
 #include <string>
 
 #include "godwit/detail/forward/chunk.hpp"
+#include "godwit/detail/forward/kept.hpp"
 #include "godwit/error.hpp"
 #include "godwit/exchange_options.hpp"
 #include "godwit/export.hpp"
@@ -54,10 +55,15 @@ class GODWIT_API Port {
                                               const RunOptions& options) = 0;
 
   [[nodiscard]] virtual Status checkpoint(const std::string& folder) = 0;
+  virtual void keep(Kept kept) = 0;
   // Emits the items of a saved chunk again.
   using Replay = std::function<void(const Chunk& chunk)>;
+  enum class Restoring : std::uint8_t {
+    by_route,  // every chunk is replayed
+    if_any,    // nothing saved is no error; with as many ranks as then, chunks go where they were
+  };
   [[nodiscard]] virtual Result<std::uint64_t> restore(const std::string& folder,
-                                                      const Replay& replay) = 0;
+                                                      const Replay& replay, Restoring how) = 0;
 
   [[nodiscard]] virtual Status save_trace(const std::string& path) = 0;
   [[nodiscard]] virtual ExchangeStatus status() const = 0;
