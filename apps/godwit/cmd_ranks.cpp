@@ -14,7 +14,13 @@ constexpr std::string_view kDetails =
     "GODWIT_RANKS\n"
     "and GODWIT_MEET. Ctrl-C and SIGTERM reach all of them. When one fails, the others are ended, "
     "and\n"
-    "the exit code is that of the first that failed, or 128 and the number of its signal.";
+    "the exit code is that of the first that failed, or 128 and the number of its signal.\n"
+    "With --restarts, a rank that a signal ended, or that ended with 15 (node_lost), is no end: "
+    "all\n"
+    "are started again, and a program that saves its items goes on from its last checkpoint\n"
+    "(godwit::Exchange::resume). GODWIT_RESTARTED says how often that was.";
+
+constexpr int kMaxRestarts = 1'000'000;
 
 // Without "--" the program is the first word that is no option of ours; a "--" after it is its own.
 Result<std::vector<std::string>> program_of(const CLI::App& command, const Invocation& invocation) {
@@ -38,9 +44,10 @@ Result<std::vector<std::string>> program_of(const CLI::App& command, const Invoc
 void add_ranks(CLI::App& root, Invocation& invocation) {
   CLI::App& command =
       add_command(root, {.name = "ranks",
-                         .usage = "N [--label] [--] PROGRAM [ARGUMENT...]",
+                         .usage = "N [--label] [--restarts K] [--] PROGRAM [ARGUMENT...]",
                          .summary = "Run a program as the ranks of a group, one process each",
                          .examples = "godwit ranks 4 ./streamlines --seeds 10000\n"
+                                     "godwit ranks 4 --restarts 3 ./transport --save saved\n"
                                      "godwit ranks 2 --label -- python3 walk.py",
                          .details = kDetails});
   const auto options = std::make_shared<LaunchOptions>();
@@ -48,6 +55,10 @@ void add_ranks(CLI::App& root, Invocation& invocation) {
       ->required()
       ->check(CLI::Range(Rank{1}, Group::kMaxRanks));
   command.add_flag("--label", options->label, "Begin every line of output with its rank");
+  command
+      .add_option("--restarts", options->restarts,
+                  "How often all are started again after a rank was lost")
+      ->check(CLI::Range(0, kMaxRestarts));
   command.prefix_command();
   command.callback([&invocation, &command, options] {
     invocation.takes_words = true;

@@ -17,6 +17,7 @@
 #include <optional>
 
 #include "base/fail.hpp"
+#include "godwit/group.hpp"
 #include "godwit/meet.hpp"
 #include "labelled_output.hpp"
 
@@ -28,6 +29,7 @@ using std::chrono::steady_clock;
 // Between being told to end and being killed.
 constexpr std::chrono::seconds kGrace{3};
 constexpr int kSignalBase = 128;  // as shells count
+static_assert(kExitNodeLost == static_cast<int>(Exit::node_lost));
 
 // Signals as something to poll for; back to what they were with its owner.
 class Signals {
@@ -62,10 +64,20 @@ std::string how_it_ended(int status) {
   return fmt::format("was ended by signal {} ({})", number, ::strsignal(number));
 }
 
+// How a rank ended. Of several that ended at once the worst came first: a signal makes others fail,
+// and whoever fails makes others lose a rank.
+enum Severity : std::uint8_t { kWell, kLostAnother, kFailed, kSignalled };
+Severity severity(int status) {
+  if (status == 0) return kWell;
+  if (WIFSIGNALED(status)) return kSignalled;
+  return WEXITSTATUS(status) == kExitNodeLost ? kLostAnother : kFailed;
+}
+
+// One time that all ranks are started.
 class Launch {
  public:
-  Launch(const LaunchOptions& options, std::string address)
-      : options_(options), address_(std::move(address)) {}
+  Launch(const LaunchOptions& options, std::string address, const Signals& signals, int restarted)
+      : options_(options), address_(std::move(address)), signals_(signals), restarted_(restarted) {}
   Launch(const Launch&) = delete;
   Launch& operator=(const Launch&) = delete;
   ~Launch() {
@@ -81,12 +93,22 @@ class Launch {
       look(wait_for_news());
       if (kill_at_ && steady_clock::now() >= *kill_at_) {
         tell_all(SIGKILL);
+        killed_ = true;
         kill_at_.reset();
       }
     }
     output_.finish();
     if (!failure_) return {};
-    return tl::unexpected(*failure_);
+    const auto [rank, how] = *failure_;
+    return tl::unexpected(
+        Failed(static_cast<Exit>(WIFSIGNALED(how) ? kSignalBase + WTERMSIG(how) : WEXITSTATUS(how)),
+               {ErrorCode::app_error, fmt::format("rank {} {}", rank, how_it_ended(how))}));
+  }
+  // After run(): whether others were told to end because of the failure.
+  [[nodiscard]] bool has_told_others() const { return told_; }
+  // Whether what failed is that a rank was lost, and nobody asked all to end.
+  [[nodiscard]] bool has_lost_rank() const {
+    return failure_ && !interrupted_ && severity(failure_->second) != kFailed;
   }
 
  private:
@@ -128,6 +150,7 @@ class Launch {
     ::setenv("GODWIT_RANK", std::to_string(rank).c_str(), 1);
     ::setenv("GODWIT_RANKS", std::to_string(options_.ranks).c_str(), 1);
     ::setenv("GODWIT_MEET", address_.c_str(), 1);
+    ::setenv("GODWIT_RESTARTED", std::to_string(restarted_).c_str(), 1);
     if (rank != 0) {
       const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
       ::dup2(nothing, STDIN_FILENO);
@@ -167,15 +190,16 @@ class Launch {
       const auto number = static_cast<int>(signal->ssi_signo);
       // What a terminal sends, it sends to all of its programs itself.
       if (number != SIGCHLD && signal->ssi_code != SI_KERNEL) tell_all(number);
-      if (number != SIGCHLD && !kill_at_) kill_at_ = steady_clock::now() + kGrace;
+      if (number == SIGCHLD) continue;
+      interrupted_ = true;
+      if (!kill_at_) kill_at_ = steady_clock::now() + kGrace;
     }
     reap();
   }
 
-  // Of several that ended since the last look, the first failure is the one a signal made: the
-  // others may have failed because of it.
+  // Of several that ended since the last look, the first failure is the worst.
   void reap() {
-    std::optional<std::pair<Rank, int>> first;
+    std::optional<std::pair<Rank, int>> worst;
     int status = 0;
     for (pid_t pid = ::waitpid(-1, &status, WNOHANG); pid > 0;
          pid = ::waitpid(-1, &status, WNOHANG)) {
@@ -183,18 +207,26 @@ class Launch {
       if (found == pids_.end()) continue;
       *found = -1;
       --running_;
-      const bool worse = !first || (WIFSIGNALED(status) && !WIFSIGNALED(first->second));
-      if (status != 0 && worse) first.emplace(static_cast<Rank>(found - pids_.begin()), status);
+      if (severity(status) > (worst ? severity(worst->second) : kWell)) {
+        worst.emplace(static_cast<Rank>(found - pids_.begin()), status);
+      }
     }
-    if (!first || failure_) return;
-    const auto [rank, how] = *first;
-    failure_.emplace(
-        static_cast<Exit>(WIFSIGNALED(how) ? kSignalBase + WTERMSIG(how) : WEXITSTATUS(how)),
-        Error{ErrorCode::app_error,
-              fmt::format("rank {} {}{}", rank, how_it_ended(how),
-                          running_ > 0 ? "; those still running were told to end" : "")});
-    tell_all(SIGTERM);
-    if (!kill_at_) kill_at_ = steady_clock::now() + kGrace;
+    if (!worst) return;
+    if (!failure_) {
+      failure_ = worst;
+      told_ = running_ > 0;
+      tell_all(SIGTERM);
+      if (!kill_at_) kill_at_ = steady_clock::now() + kGrace;
+    } else if (came_before(worst->second)) {
+      failure_ = worst;
+    }
+  }
+  // Whether a rank that was seen to end after the first failure is what made it: others may notice
+  // an end before the parent can, lose a rank by it, and nobody is killed for another's failure.
+  [[nodiscard]] bool came_before(int status) const {
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) return !killed_;
+    const bool told = interrupted_ || (WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+    return !told && severity(failure_->second) == kLostAnother && severity(status) > kLostAnother;
   }
 
   void tell_all(int signal) const {
@@ -210,19 +242,36 @@ class Launch {
 
   const LaunchOptions& options_;
   const std::string address_;
-  Signals signals_;
+  const Signals& signals_;
+  const int restarted_;
   LabelledOutput output_;
   std::vector<pid_t> pids_;  // by rank; -1: it has ended
   std::size_t running_ = 0;
-  std::optional<Failed> failure_;
+  std::optional<std::pair<Rank, int>> failure_;  // and its status, as waitpid() tells
   std::optional<steady_clock::time_point> kill_at_;
+  bool told_ = false;
+  bool killed_ = false;
+  bool interrupted_ = false;  // by a signal to this process
 };
 
 }  // namespace
 
 Ended launch_ranks(const LaunchOptions& options) {
-  GODWIT_TRY(const MeetingPlace place, MeetingPlace::create(MeetingPlace::For::one_host));
-  return Launch(options, place.address()).run();
+  const Signals signals;
+  for (int restarted = 0;; ++restarted) {
+    GODWIT_TRY(const MeetingPlace place, MeetingPlace::create(MeetingPlace::For::one_host));
+    Launch launch(options, place.address(), signals, restarted);
+    Ended ended = launch.run();
+    if (ended) return ended;
+    std::string& what = ended.error().error.message;
+    if (!launch.has_lost_rank() || restarted == options.restarts) {
+      if (launch.has_told_others()) what += "; those still running were told to end";
+      if (restarted > 0) what += fmt::format("; all had been started again {} times", restarted);
+      return ended;
+    }
+    fmt::print(stderr, "godwit: {}; starting all ranks again ({} of {})\n", what, restarted + 1,
+               options.restarts);
+  }
 }
 
 }  // namespace godwit::cli
