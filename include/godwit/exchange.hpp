@@ -55,7 +55,7 @@ class Exchange {
   // Waits for all ranks of the group. type_mismatch: ranks name different item types, options
   // that must agree differ.
   [[nodiscard]] static Result<Exchange> create(Group& group, const ExchangeOptions& options = {}) {
-    (detail::check_item<typename detail::ItemTraits<Items>::Value>(), ...);
+    detail::check_item_types<Items...>();
     static constexpr std::array types{detail::item_type<Items>()...};
     auto port = detail::Port::create(group, types, options);
     if (!port) return tl::unexpected(port.error());
@@ -85,6 +85,10 @@ class Exchange {
   void reduce(FoldOne fold) {
     constexpr std::uint32_t kind = detail::kind_of<T, Items...>();
     static_assert(kind < sizeof...(Items), "godwit: no such item type in this Exchange");
+    static_assert(detail::TraitsOf<kind, Items...>::kForm == detail::ItemForm::reduced,
+                  "godwit: only items of a Reduced<T> are folded; a kernel gets the others");
+    static_assert(std::is_invocable_v<FoldOne&, const T&>,
+                  "godwit: a fold is called as fold(const T& item)");
     port_->set_fold(kind, [fold = std::move(fold)](const detail::Chunk& chunk) mutable {
       for (const T& item : detail::items_of<T>(chunk)) fold(item);
     });

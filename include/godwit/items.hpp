@@ -100,6 +100,29 @@ struct ItemTraits<Tailed<Head, Element>> {
   }
 };
 
+// How many of Items are emitted as a T.
+template <class T, class... Items>
+inline constexpr int kEmittedAs =
+    (0 + ... + int{std::is_same_v<T, typename ItemTraits<Items>::Value>});
+
+template <class Item>
+constexpr void check_parts() {
+  check_item<typename ItemTraits<Item>::Value>();
+  if constexpr (ItemTraits<Item>::kForm == ItemForm::tailed) {
+    check_item<typename ItemTraits<Item>::Tail>();
+  }
+}
+
+// What every Exchange asks of its item types, on CPU threads and on a GPU.
+template <class... Items>
+constexpr void check_item_types() {
+  (check_parts<Items>(), ...);
+  static_assert(((kEmittedAs<typename ItemTraits<Items>::Value, Items...> == 1) && ...),
+                "godwit: two item types of this Exchange are emitted as one C++ type (T and "
+                "Reduced<T>, or T and Tailed<T, ...>), and nothing would tell them apart: give one "
+                "of them a struct of its own");
+}
+
 // The place of the item whose value type is T among Items.
 template <class T, class... Items>
 constexpr std::uint32_t kind_of() {

@@ -72,7 +72,7 @@ class Exchange {
   // deterministic exchange of ranks that do not all share a GPU. out_of_memory: the GPU has less
   // than asked for. type_mismatch: ranks differ in item types, or in whether it is deterministic.
   [[nodiscard]] static Result<Exchange> create(Group& group, const Options& options = {}) {
-    (godwit::detail::check_item<typename godwit::detail::ItemTraits<Items>::Value>(), ...);
+    godwit::detail::check_item_types<Items...>();
     static constexpr std::array types{godwit::detail::item_type<Items>()...};
     auto port = detail::Port::create(group, types, options);
     if (!port) return tl::unexpected(port.error());

@@ -51,6 +51,10 @@ void each_item(const Chunk& chunk, Visit&& visit) {
 template <class Item, class Kernel, class Out>
 void process_chunk(std::uint32_t kind, const Chunk& chunk, const Kernel& kernel, Out& out) {
   if constexpr (ItemTraits<Item>::kForm != ItemForm::reduced) {
+    static_assert(std::is_invocable_v<const Kernel&, const typename ItemTraits<Item>::Seen&, Out&>,
+                  "godwit: the kernel takes no item of this type; it needs "
+                  "operator()(const Item& item, Out& out) const for each, and for a "
+                  "Tailed<Head, Element> with a WithTail<Head, Element>");
     if (chunk.kind != kind) return;
     each_item<Item>(chunk, [&](const auto& item) { kernel(item, out); });
   }
