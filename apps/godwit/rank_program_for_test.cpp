@@ -43,16 +43,16 @@ Status sum_numbers() {
 }
 
 Status transport_as(Group& group, std::span<const std::string_view> words) {
-  forward::TransportOptions options{.folder = std::string(words[0]), .every = 3};
+  forward::TransportOptions options{.folder = std::string(words[0]), .every = 3, .steps = 15};
   const char* const restarted = std::getenv("GODWIT_RESTARTED");
   const bool is_first = restarted == nullptr || std::string_view(restarted) == "0";
   if (is_first && words[2] == std::to_string(group.rank())) {
-    // Somewhere in the middle: after six checkpoints, or some thousand items.
+    // Somewhere in the middle: after some checkpoints, or some hundred items.
     const bool saves = words[1] == "save";
     const Moment moment = saves                  ? Moment::save
                           : words[1] == "kernel" ? Moment::kernel
                                                  : Moment::fold;
-    const int after = saves ? 6 : 1'000;
+    const int after = saves ? 4 : 500;
     options.at = [=, seen = 0](Moment now) mutable {
       if (now == moment && ++seen == after) ::kill(::getpid(), SIGKILL);
     };

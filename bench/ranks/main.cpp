@@ -97,7 +97,7 @@ Result<Table> measure_bandwidth(bool quick) {
               .more_columns = {"GB/s"},
               .notes = {"A round trip is 32 KiB; the ratio is of bytes per second."}};
   const std::uint64_t items = quick ? 500'000 : 8'000'000;
-  const Effort effort{.seconds = quick ? 1.0 : 8.0, .min_rounds = 3, .max_rounds = 9};
+  const Effort effort{.seconds = quick ? 0.2 : 8.0, .min_rounds = 3, .max_rounds = 9};
   for (const Way way : {Way::shm, Way::tcp}) {
     const bool near = way == Way::shm;
     const floors::UcpAmOptions floor{
@@ -125,7 +125,7 @@ Result<Table> measure_bandwidth(bool quick) {
 Result<Table> measure_rounds(bool quick) {
   Table table{.suite = "rounds", .title = "A round with one item for everybody, by processes"};
   const std::size_t count = quick ? 1'000 : 10'000;
-  const Effort effort{.seconds = quick ? 1.0 : 4.0, .min_rounds = 3, .max_rounds = 9};
+  const Effort effort{.seconds = quick ? 0.2 : 4.0, .min_rounds = 3, .max_rounds = 9};
   for (const Way way : {Way::shm, Way::tcp}) {
     for (const Rank ranks : {2, 4}) {
       const std::vector<Measure> contenders{[&] {
