@@ -1,6 +1,7 @@
 #include "forward/checkpoint.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <charconv>
@@ -183,7 +184,9 @@ Status CheckpointFolder::read_part(std::uint64_t number, Rank rank, const Visit&
   const std::string name = part_name(number, rank);
   const std::string path = path_of(name);
   const fabric::Fd file(::openat(folder_.get(), name.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file) return ref::disk_failure("open", path);
+  struct stat facts{};
+  if (!file || ::fstat(file.get(), &facts) != 0) return ref::disk_failure("open", path);
+  const auto size = static_cast<std::uint64_t>(facts.st_size);
   // Items may be aligned to a line.
   struct alignas(64) Line {
     std::byte bytes[64];
@@ -201,6 +204,7 @@ Status CheckpointFolder::read_part(std::uint64_t number, Rank rank, const Visit&
     if (head.used > kMaxChunkBytes || head.priority >= kPriorities) {
       return damaged("no record begins there");
     }
+    if (head.used > size - at - sizeof head) return damaged("it is cut off");
     memory.resize(head.used / sizeof(Line) + 1);
     const MutableBytes items{memory.front().bytes, head.used};
     GODWIT_TRY(const std::size_t filled, ref::read_at(file, at + sizeof head, items, path));

@@ -223,6 +223,48 @@ TEST_F(CheckpointTest, ThatCannotBeWrittenLeavesTheExchangeAlone) {
   EXPECT_EQ(traffic_, expected_traffic(walk_, 100));
 }
 
+TEST(CheckpointPart, NoticesEveryDamagedByteAndEveryMissingEnd) {
+  const TestFolder place;
+  const auto folder = CheckpointFolder::open(place.path().string(), false);
+  ASSERT_TRUE(folder);
+  {
+    auto part = folder->write_part(7, 0);
+    ASSERT_TRUE(part);
+    std::byte items[48] = {};
+    Chunk chunk;
+    chunk.data = items;
+    chunk.used = sizeof items;
+    chunk.count = 3;
+    ASSERT_TRUE(part->add(chunk, CheckpointFolder::Part::Was::incoming));
+    ASSERT_TRUE(part->add_kept(0, Bytes(items).first(5)));
+    ASSERT_TRUE(part->add_kept(1, {}));
+    ASSERT_TRUE(part->finish());
+  }
+  std::size_t seen = 0;
+  const CheckpointFolder::Visit visit{
+      .chunk = [&](const Chunk&, CheckpointFolder::Part::Was) { return ++seen, Status(); },
+      .kept = [&](std::size_t, Bytes) { return ++seen, Status(); }};
+  ASSERT_TRUE(folder->read_part(7, 0, visit));
+  EXPECT_EQ(seen, 3U);
+  const auto path = place / "items-7-0.gdi";
+  std::string whole(std::filesystem::file_size(path), '\0');
+  std::ifstream(path, std::ios::binary)
+      .read(whole.data(), static_cast<std::streamsize>(whole.size()));
+  const auto code_with = [&](const std::string& content) {
+    std::filesystem::remove(path);  // one that is written over goes to the disk at once
+    std::ofstream(path, std::ios::binary) << content;
+    const Status read = folder->read_part(7, 0, visit);
+    return read ? ErrorCode::none : read.error().code;
+  };
+  EXPECT_EQ(code_with(whole), ErrorCode::none);
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    std::string damaged = whole;
+    damaged[i] = static_cast<char>(damaged[i] ^ (1 << (i % 8)));
+    EXPECT_EQ(code_with(damaged), ErrorCode::bad_format) << i;
+    EXPECT_EQ(code_with(whole.substr(0, i)), ErrorCode::bad_format) << i;
+  }
+}
+
 TEST(CheckpointManifest, ReadsWhatItWrote) {
   const CheckpointManifest manifest{
       .number = 5, .round = 12, .ranks = 3, .types = "Ray of 64 bytes"};
