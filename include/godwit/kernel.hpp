@@ -2,16 +2,17 @@
 // by nvcc, on a GPU.
 //
 //   struct Advect {
-//     Field field;                                      // trivially copyable: it is sent to the
-//     GPU template <class Out> GODWIT_KERNEL void operator()(const Particle& particle, Out& out)
-//     const {
+//     Field field;
+//     template<class Out>
+//     GODWIT_KERNEL void operator()(const Particle& particle, Out& out) const {
 //       const Particle next = step(field, particle);
-//       if (field.contains(next)) out.emit(next, field.owner(next));   // else it ends here
+//       if (field.contains(next)) out.emit(next, field.owner(next));
 //     }
 //   };
 //
-// `out` is this rank's Emitter: emit(item, rank[, priority]), rank(), ranks(). An item that is not
-// emitted again ends. Many threads run the kernel at once, each with an item of its own.
+// It is trivially copyable, since it is sent to the GPU. `out` is this rank's Emitter: emit(item,
+// rank[, priority]), rank(), ranks(). An item that is not emitted again ends. Many threads run the
+// kernel at once, each with an item of its own.
 #pragma once
 
 #include <cstdint>
