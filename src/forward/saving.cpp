@@ -113,7 +113,7 @@ Status CpuPort::save_trace(const std::string& path) {
 // Rank 0 looks what there is, and all go by that: they do not see a folder change at one moment.
 Result<std::uint64_t> CpuPort::restore(const std::string& path, const Replay& replay,
                                        Restoring how) {
-  GODWIT_CHECK(check_all_here("restore()"));
+  GODWIT_CHECK(check_all_here(how == Restoring::if_any ? "resume()" : "restore()"));
   GODWIT_CHECK(check_usable());
   Status mine;
   std::string text;
