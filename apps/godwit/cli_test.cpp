@@ -17,7 +17,7 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::StartsWith;
 
-constexpr const char* kSource = R"(
+constexpr const char* kAdding = R"(
 #include <godwit/mobile.hpp>
 std::int64_t add(std::int64_t a, std::int64_t b) { return a + b; }
 GODWIT_EXPORT(add, inline_, idempotent);
@@ -125,7 +125,7 @@ TEST_F(Cli, InfoTellsWhatWorksHere) {
 }
 
 TEST_F(Cli, CompilesAndInspects) {
-  const std::string source = sandbox_.write("add.cpp", kSource);
+  const std::string source = sandbox_.write("add.cpp", kAdding);
   const std::string bundle = sandbox_.file("add.gdw");
   const Ran compiled =
       sandbox_.run({"cc", source, "-o", bundle, "--kind", "native", "--target", "x86_64", "--name",
