@@ -35,7 +35,7 @@ enum class Kind : std::uint8_t {
   // Memory of objects (handled by ref/).
   ask_segment = 42,  // id: the asker's    subject: the segment's    aux: 1 to write to it
   segment = 43,      // id: the asker's    aux: 0, or an ErrorCode; body: wire::SegmentGrant, or why
-  // Anything a link needs for itself.
+  // Anything a link needs for itself. (48 to 53 are taken: forward/process/chunk_wire.hpp.)
   ping = 32,
   pong = 33,
   // Nothing new will be started on this link by its sender, who waits for nothing on it either.

@@ -14,7 +14,8 @@
 
 namespace godwit::forward {
 
-// What members of a group send each other, over links of their own: Header::kind.
+// What members of a group send each other, over links of their own: Header::kind. wire/header.hpp
+// says that these are taken.
 enum class RankMessage : std::uint8_t {
   chunk = 48,       // body: ChunkWire, items
   credit = 49,      // body: tickets, 32 bits each
