@@ -188,6 +188,51 @@ typedef struct godwit_settle_v1 {
   size_t why_size;
 } godwit_settle_v1;
 
+/* --- Ranks (docs/forward.md): a function as one of those that pass items of work to each other ---
+ */
+
+/* Where the next item for a rank is written: at `at`, if it fits before `end`. */
+typedef struct godwit_cursor {
+  unsigned char* at;
+  unsigned char* end;
+  void* chunk; /* the node's */
+} godwit_cursor;
+
+/* How a kernel hands items on; for one thread. */
+typedef struct godwit_outgoing {
+  uint32_t size; /* sizeof this struct */
+  int32_t rank;  /* of the function: 0 to nodes - 1 */
+  int32_t nodes; /* how many ranks are nodes; the one with this number is the program that called */
+  int32_t stride;         /* cursors[priority * stride + rank] */
+  godwit_cursor* cursors; /* an item is as large and aligned as godwit_rank_v1 says */
+  void* context;
+  /* Makes room for an item at that cursor: 0, or a godwit::Emitted that says why the item is not
+   * taken, which ends the exchange. The cursor has changed afterwards. */
+  uint32_t (*refill)(const struct godwit_outgoing* out, int32_t rank, uint32_t priority);
+  /* The kernel cannot go on: the exchange ends with this on all ranks. `error` is a
+   * godwit::ErrorCode. */
+  void (*fail)(const struct godwit_outgoing* out, uint32_t error, const char* text, size_t size);
+} godwit_outgoing;
+
+typedef struct godwit_rank_v1 {
+  uint32_t size; /* sizeof this struct */
+  uint32_t item_size;
+  uint32_t item_align;
+  uint32_t reserved;     /* 0 */
+  const char* item_type; /* docs/types.md; the same on all ranks */
+  size_t item_type_size;
+  const void* order; /* what the program that called says of the exchange: a godwit::RankOrder */
+  size_t order_size;
+  void* kernel; /* handed to process() */
+  /* Processes items that have come. Called by the calling thread, and if the order says so by more
+   * at the same time; not after a failure. */
+  void (*process)(void* kernel, const void* items, size_t count, const godwit_outgoing* out);
+  /* Filled in. */
+  uint64_t processed; /* items, on this rank */
+  uint64_t emitted;
+  uint64_t rounds; /* 0: it went without */
+} godwit_rank_v1;
+
 /* Verbs return 0 on success and a godwit::ErrorCode otherwise, unless they say otherwise; after a
  * failure last_error() explains it. A verb marked [blocks] fails with would_block in a function
  * exported as inline. All may be called from any thread of the call, until the entry returns. */
@@ -282,6 +327,11 @@ typedef struct godwit_here_v1 {
    * not_found, permission, borrowed, node_lost, resource_exhausted, would_block. */
   int32_t (*settle_object)(const struct godwit_here_v1* here, const void* handle,
                            const godwit_settle_v1* request, void* settled);
+
+  /* [blocks] Makes this call a rank of the exchange that the order names, until no item is left on
+   * any rank. Errors: those of an Exchange (godwit/exchange.hpp), the same on all ranks; overload
+   * (this node is as many ranks as it may be), cancelled, deadline (of this call). */
+  int32_t (*run_rank)(const struct godwit_here_v1* here, godwit_rank_v1* rank);
 } godwit_here_v1;
 
 /* `args` is the argument blob (docs/types.md). Of a call whose arguments are objects in part,

@@ -10,6 +10,9 @@
 #include "fabric/reactor.hpp"
 #include "godwit/call_handle.hpp"
 
+namespace godwit::forward {
+class RankHost;
+}
 namespace godwit::ref {
 class ObjectAccess;
 }
@@ -32,6 +35,9 @@ class Caller {
   // the name is known here. Set before the first call.
   void set_objects(ref::ObjectAccess* objects) { objects_ = objects; }
   [[nodiscard]] ref::ObjectAccess* objects() const { return objects_; }
+  // Likewise: what opening ranks on nodes needs of this process.
+  void set_ranks(forward::RankHost* ranks) { ranks_ = ranks; }
+  [[nodiscard]] forward::RankHost* ranks() const { return ranks_; }
   // Distinguishes this caller from one that lived at the same address before.
   [[nodiscard]] std::uint64_t serial() const { return serial_; }
 
@@ -50,6 +56,7 @@ class Caller {
   Executor& continuations_;
   Options options_;
   ref::ObjectAccess* objects_ = nullptr;
+  forward::RankHost* ranks_ = nullptr;
   const std::uint64_t serial_;
 };
 

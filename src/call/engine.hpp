@@ -1,10 +1,8 @@
 // The protocol of calls: a state machine between transports below and callers and functions above.
 //
 // Both ends are here, since a node is both: it makes calls (start, cancel) and takes them (accept,
-// run, answer), asks for code and gives it. The verbs live in one file each: links.cpp, start.cpp,
-// reply.cpp, accept.cpp, run.cpp, code_exchange.cpp, code_fetch.cpp, travel.cpp, watch.cpp,
-// waiting.cpp, farewell.cpp, descriptors.cpp; here.cpp is the door of mobile code, status.cpp what
-// the engine says of itself. CodeSearch knows whom to ask for code, and which calls wait for it.
+// run, answer), asks for code and gives it. The verbs live in one file each, named below; here.cpp
+// is the door of mobile code. CodeSearch knows whom to ask for code, and which calls wait for it.
 //
 // Threads: everything is called by the scheduler's owning thread, except what says "any thread".
 #pragma once
@@ -33,6 +31,7 @@
 #include "call/objects.hpp"
 #include "call/outgoing.hpp"
 #include "call/port.hpp"
+#include "call/ranks.hpp"
 #include "call/regions.hpp"
 #include "call/status.hpp"
 #include "call/trail.hpp"
@@ -60,8 +59,7 @@ class Engine final : public code::StoreEvents, private CodeSearchHost {
     // How long what is meant for a node that this process has not heard of waits for news of it.
     Duration news_window = std::chrono::seconds(1);
     Duration inline_overrun = std::chrono::milliseconds(1);
-    // A link on which nothing is outstanding and nothing was said for so long is ended. Zero:
-    // never.
+    // A link on which nothing is outstanding or was said for so long is ended. Zero: never.
     Duration idle_link = std::chrono::seconds(60);
   };
   struct Stats {
@@ -109,6 +107,9 @@ class Engine final : public code::StoreEvents, private CodeSearchHost {
   // Likewise; null: this process is the home of no objects.
   void set_objects(Objects* objects) { objects_ = objects; }
   [[nodiscard]] Objects* objects() const { return objects_; }
+  // Likewise; null: no function here can be a rank.
+  void set_ranks(Ranks* ranks) { ranks_ = ranks; }
+  [[nodiscard]] Ranks* ranks() const { return ranks_; }
   // What a call waits for by that name (Objects::Asker) has happened: its function runs again. A
   // name that nobody waits by is ignored. Any thread.
   void run_again(std::uint64_t waiter);
@@ -116,8 +117,7 @@ class Engine final : public code::StoreEvents, private CodeSearchHost {
   [[nodiscard]] std::uint64_t next_waiter() { return ++last_waiter_; }
   // For Objects::Asker::ready. The owning thread's.
   [[nodiscard]] std::vector<std::uint64_t>& ready_waiters() { return ready_waiters_; }
-  // The bundle of the operations that mobile code may call without having it; null: none. Before
-  // anything runs. Asked for at the first use.
+  // The operations that mobile code may call without having them, or null. Before anything runs.
   using Operations = const code::Bundle& (*)();
   void set_operations(Operations source) { operations_ = source; }
   [[nodiscard]] Operations operations() const { return operations_; }
@@ -315,14 +315,14 @@ class Engine final : public code::StoreEvents, private CodeSearchHost {
   void overdue_ended(IncomingCall& call);
   [[nodiscard]] OverdueFunction describe(const IncomingCall& call, Time now) const;
 
-  // Travelling and running calls have no timer each; a sweep now and then ends those whose deadline
-  // has passed, or tells of those that cannot be ended.
+  // Travelling and running calls have no timer each: a sweep ends those that are late, or tells of
+  // those that cannot be ended.
   void arm_sweep();
   void sweep();
 
   void drain_inbox();
 
-  // Sends, keeping `kept` alive for as long as the transport borrows the body.
+  // Keeps `kept` for as long as the transport borrows the body.
   void send_message(LinkState& link, const wire::Header& header, std::span<const Bytes> parts,
                     Buffer kept, std::shared_ptr<const void> kept_object);
   void on_sent(std::uint64_t tag);
@@ -352,8 +352,7 @@ class Engine final : public code::StoreEvents, private CodeSearchHost {
 
   OutgoingPool outgoing_pool_;
   std::vector<OutgoingCall*> live_;  // by OutgoingCall::index; null when not in the engine
-  // Ids start at a place of their own in each epoch: an answer meant for a call of this node's last
-  // life must not find one of this life.
+  // Ids start elsewhere in each epoch: an answer to a call of this node's last life finds nothing.
   std::uint64_t next_sequence_;
   DeadlineWheel wheel_;
   Time wheel_armed_until_{INT64_MAX};
@@ -386,6 +385,7 @@ class Engine final : public code::StoreEvents, private CodeSearchHost {
   Builder* builder_ = nullptr;
   Regions* regions_ = nullptr;
   Objects* objects_ = nullptr;
+  Ranks* ranks_ = nullptr;
   Operations operations_ = nullptr;
   bool sweep_armed_ = false;
   bool look_posted_ = false;

@@ -301,7 +301,8 @@ void CallContext::prepare(Engine& owner, const code::Bundle& code, Time until, D
              &verbs::answer_about_objects,
              &verbs::resolve_object,
              &verbs::put_object,
-             &verbs::settle_object};
+             &verbs::settle_object,
+             &verbs::run_rank};
     engine = &owner;
   }
   table.hops_left = limits.hops_left;

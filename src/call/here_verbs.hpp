@@ -39,6 +39,9 @@ std::int32_t put_object(const godwit_here_v1* here, const godwit_put_v1* request
 std::int32_t settle_object(const godwit_here_v1* here, const void* handle,
                            const godwit_settle_v1* request, void* settled);
 
+// here_ranks.cpp
+std::int32_t run_rank(const godwit_here_v1* here, godwit_rank_v1* rank);
+
 // here_regions.cpp
 std::int32_t find_region(const godwit_here_v1* here, const char* name, std::size_t size,
                          std::uint64_t* id);

@@ -50,6 +50,7 @@ class CpuPort final : public detail::Port, public Outpost, private Termination::
   }
   Emitted refill(std::size_t worker, std::size_t slot, std::size_t bytes) noexcept override;
   void refuse(Emitted why, std::uint32_t kind, Rank to) noexcept override;
+  void end_with(Error why) noexcept override;
   void set_fold(std::uint32_t kind, Fold fold) override { folds_[kind] = std::move(fold); }
   Result<Round> advance() override;
   std::span<const Chunk* const> incoming() const noexcept override { return incoming_; }
@@ -164,7 +165,7 @@ class CpuPort final : public detail::Port, public Outpost, private Termination::
   std::vector<std::uint64_t> chunks_sent_;  // by rank, this round
   std::uint64_t queued_sent_ = 0;           // items, this round
   std::uint64_t spilled_ = 0;               // items, ever
-  std::optional<Error> refusal_;            // the first item that was not taken
+  std::optional<Error> refusal_;            // the first item that was not taken, or end_with()
   std::optional<Error> spill_error_;
   std::uint64_t all_chunks_sent_ = 0;
 

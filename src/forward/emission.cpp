@@ -1,4 +1,6 @@
 // The slow path of emit: a chunk is full, and leaves.
+#include <utility>
+
 #include "base/fail.hpp"
 #include "forward/cpu_port.hpp"
 
@@ -67,6 +69,11 @@ void CpuPort::refuse(Emitted why, std::uint32_t kind, Rank to) noexcept {
                             rank_, name, options_.queue_bytes)};
       return;
   }
+}
+
+void CpuPort::end_with(Error why) noexcept {
+  const std::lock_guard lock(lock_);
+  if (!refusal_) refusal_ = std::move(why);
 }
 
 void CpuPort::dispatch(Chunk* chunk) noexcept {

@@ -60,7 +60,21 @@ Status Runtime::assemble() {
   caller_ = std::make_unique<call::Caller>(*reactor_, *engine_, *executor_, std::move(caller));
   status_queries_ = std::make_unique<StatusQueries>(*engine_, *reactor_);
   make_objects();
+  make_ranks();
   return {};
+}
+
+// Whoever takes calls has functions that can be ranks; all can open ranks elsewhere.
+void Runtime::make_ranks() {
+  rank_host_ = std::make_unique<forward::RankHost>(forward::RankHost::Options{
+      .name = options_.name, .key = options_.key, .addresses_of = [this](NodeId id) {
+        for (const fleet::NodeRecord& record : *nodes()) {
+          if (record.id == id) return record.addresses;
+        }
+        return std::vector<std::string>{};
+      }});
+  engine_->set_ranks(rank_host_.get());
+  caller_->set_ranks(rank_host_.get());
 }
 
 // --- Life ---------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@
 #include "code/store/store.hpp"
 #include "fabric/reactor.hpp"
 #include "fleet/embedded_directory.hpp"
+#include "forward/fleet/rank_host.hpp"
 #include "node/link_news.hpp"
 #include "node/objects_on_disk.hpp"
 #include "node/overrun_log.hpp"
@@ -147,6 +148,7 @@ class Runtime final : private call::Dialer, private call::EngineObserver, privat
   void trim_objects();
   void lose_objects_of(NodeId node, const Error& why);
 
+  void make_ranks();
   void directory_changed();
   [[nodiscard]] std::string name_of(NodeId node) const;
 
@@ -187,6 +189,7 @@ class Runtime final : private call::Dialer, private call::EngineObserver, privat
   std::unique_ptr<call::Engine> engine_;
   std::unique_ptr<fleet::EmbeddedDirectory> directory_;
   std::unique_ptr<call::Caller> caller_;
+  std::unique_ptr<forward::RankHost> rank_host_;
   std::unique_ptr<StatusQueries> status_queries_;
   OverrunLog overruns_;
   std::unique_ptr<region::RegionService> region_service_;

@@ -10,7 +10,10 @@
 #include <sstream>
 
 #include "base/folder_for_test.hpp"
+#include "godwit/bundle.hpp"
+#include "godwit/fleet_exchange.hpp"
 #include "lab_test.hpp"
+#include "node/walkers_for_test.hpp"
 #include "trace/json_value.hpp"
 
 namespace godwit::netlab {
@@ -128,6 +131,44 @@ TEST_F(FleetInALab, ALargeObjectTakesSeveralConnectionsAndSurvivesLoss) {
   std::ifstream in(copy, std::ios::binary);
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), bytes);
   EXPECT_GT(lab.counters({.from = 0, .to = 1}).value().lost, 0U);
+}
+
+// On a host of its own, which the nodes cannot know: sends walkers through the fleet, and counts
+// those that come back. Returns 0 if all do.
+int send_walkers(const std::string& key) {
+  constexpr std::uint64_t kWalkers = 500;
+  const auto complain = [](const Error& error) {
+    std::fprintf(stderr, "%s\n", error.message.c_str());
+    return 1;
+  };
+  const auto code = Bundle::open(GODWIT_TEST_RANKS_BUNDLE);
+  if (!code) return complain(code.error());
+  const auto walk = code->function<node::Seen(RankOf<node::Walker>)>("walk");
+  if (!walk) return complain(walk.error());
+  const auto fleet = Fleet::join(kAlpha, {.key_file = key});
+  if (!fleet) return complain(fleet.error());
+  // The hosts of a lab share a kernel, and with it memory.
+  auto ranks = open_ranks(fleet->nodes(), *walk, {.way = Way::tcp});
+  if (!ranks) return complain(ranks.error());
+  for (std::uint64_t id = 0; id < kWalkers; ++id) {
+    ranks->emit({.id = id, .state = node::next_state(id), .steps = 20}, 0);
+  }
+  const auto report = ranks->run([](const node::Walker&) {});
+  if (!report) return complain(report.error());
+  std::uint64_t steps = 0;
+  for (const node::Seen& seen : report->results) steps += seen.processed;
+  return report->processed == kWalkers && steps == 21 * kWalkers ? 0 : 2;
+}
+
+TEST_F(FleetInALab, NodesOnSeveralHostsAreRanks) {
+  NETLAB_OR_SKIP(lab, {.hosts = 3, .shape = {.delay = microseconds(300)}});
+  run(lab, {"key", "new", key()});
+  const auto alpha = start_node(lab, 0, "alpha");
+  const auto beta = start_node(lab, 1, "beta");
+  auto program = lab.fork(2, [this] { return send_walkers(key()); });
+  ASSERT_TRUE(program) << program.error().message;
+  EXPECT_EQ(program->wait(kTestLimit).value_or(-1), 0);
+  EXPECT_GT(lab.counters({.from = 0, .to = 1}).value().delivered, 50U);
 }
 
 }  // namespace

@@ -36,8 +36,12 @@ std::string variable(const char* name) {
 }  // namespace
 
 Result<Group> Group::meet(const MeetOptions& options) {
-  GODWIT_TRY(auto member, forward::ProcessMember::meet(options));
-  return Group(std::move(member));
+  auto member = forward::ProcessMember::meet(options);
+  if (!member && member.error().code == ErrorCode::address_in_use) {
+    return fail(ErrorCode::invalid_argument, "{}", member.error().message);
+  }
+  if (!member) return tl::unexpected(std::move(member).error());
+  return Group(*std::move(member));
 }
 
 Result<Group> Group::from_environment() {

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/fail.hpp"
@@ -17,6 +18,8 @@ namespace {
 
 // What was sent before a rank leaves still arrives, if the others take it so soon.
 constexpr Duration kFarewell = std::chrono::milliseconds(1500);
+// How often somebody who may have to stop waiting asks.
+constexpr Duration kAskEvery = std::chrono::milliseconds(20);
 
 }  // namespace
 
@@ -31,7 +34,8 @@ Mesh::Mesh(const MeetOptions& options, MeshEvents& events)
             .tcp = {}},
       peers_(static_cast<std::size_t>(options.ranks)) {}
 
-Result<std::unique_ptr<Mesh>> Mesh::create(const MeetOptions& options, MeshEvents& events) {
+Result<std::unique_ptr<Mesh>> Mesh::create(const MeetOptions& options, MeshEvents& events,
+                                           const Interrupted& interrupted) {
   if (options.ranks < 1 || options.ranks > Group::kMaxRanks || options.rank < 0 ||
       options.rank >= options.ranks) {
     return fail(ErrorCode::invalid_argument,
@@ -42,11 +46,11 @@ Result<std::unique_ptr<Mesh>> Mesh::create(const MeetOptions& options, MeshEvent
     return fail(ErrorCode::invalid_argument, "MeetOptions::patience must be more than nothing");
   }
   std::unique_ptr<Mesh> mesh(new Mesh(options, events));
-  GODWIT_CHECK(mesh->open(options));
+  GODWIT_CHECK(mesh->open(options, interrupted));
   return mesh;
 }
 
-Status Mesh::open(const MeetOptions& options) {
+Status Mesh::open(const MeetOptions& options, const Interrupted& interrupted) {
   GODWIT_TRY(place_, parse_place(options.address));
   if (!options.key.empty()) {
     GODWIT_TRY(const trust::FleetKey key, trust::FleetKey::from_hex(options.key));
@@ -60,7 +64,7 @@ Status Mesh::open(const MeetOptions& options) {
   const bool elsewhere = place_.scheme == fabric::Address::Scheme::tcp && way_ != Way::shm;
   if (elsewhere || way_ == Way::tcp) GODWIT_CHECK(make_ucx());
   GODWIT_CHECK(reactor_->start());
-  return meet(options.patience);
+  return meet(options.patience, interrupted);
 }
 
 // Its socket stands where only this user gets in.
@@ -120,7 +124,19 @@ void Mesh::run_as_owner(const std::function<void()>& f) {
   reactor_->wait(done, fabric::kNever);
 }
 
-Status Mesh::meet(std::chrono::milliseconds patience) {
+std::optional<Error> Mesh::wait_to_settle(Time deadline, const Interrupted& interrupted) {
+  if (!interrupted) {
+    (void)reactor_->wait(settled_, deadline);
+    return std::nullopt;
+  }
+  while (!reactor_->wait(settled_, std::min(deadline, reactor_->now() + kAskEvery))) {
+    if (auto why = interrupted()) return why;
+    if (reactor_->now() >= deadline) break;
+  }
+  return std::nullopt;
+}
+
+Status Mesh::meet(std::chrono::milliseconds patience, const Interrupted& interrupted) {
   const Time deadline = reactor_->now() + patience;
   run_as_owner([this] {
     Meeting::Options options{.place = place_, .self = self_, .key = key_ ? &*key_ : nullptr};
@@ -133,15 +149,15 @@ Status Mesh::meet(std::chrono::milliseconds patience) {
     }
     Error why = std::move(begun).error();
     if (why.code == ErrorCode::address_in_use) {
-      why = {ErrorCode::invalid_argument,
-             fmt::format("somebody is rank 0 at {} already: {}", place_.to_string(), why.message)};
+      why.message =
+          fmt::format("somebody is rank 0 at {} already: {}", place_.to_string(), why.message);
     }
     settle(tl::unexpected(std::move(why)));
   });
-  (void)reactor_->wait(settled_, deadline);
+  const std::optional<Error> stopped = wait_to_settle(deadline, interrupted);
   run_as_owner([&] {
     if (!is_settled_) {
-      const Error why = too_late(patience);
+      const Error why = stopped ? *stopped : too_late(patience);
       if (meeting_ != nullptr) meeting_->call_off(why);
       settle(tl::unexpected(why));
     }

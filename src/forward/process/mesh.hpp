@@ -39,10 +39,15 @@ class MeshEvents {
 // Members are called by the reactor's owner, unless they say otherwise.
 class Mesh final : private fabric::TransportEvents {
  public:
+  // Asked now and then while a rank waits for others: why it has to stop, if it has to. Any thread.
+  using Interrupted = std::function<std::optional<Error>()>;
+
   // Meets the others: every link is up. Any thread; blocks, at most for the patience. Errors:
-  // invalid_argument, deadline (naming who has not come), unreachable, and others of links.
+  // invalid_argument, deadline (naming who has not come), address_in_use (of rank 0), unreachable,
+  // others of links, and what `interrupted` says, if there is one.
   [[nodiscard]] static Result<std::unique_ptr<Mesh>> create(const MeetOptions& options,
-                                                            MeshEvents& events);
+                                                            MeshEvents& events,
+                                                            const Interrupted& interrupted);
   // Closes all links, after what was sent; no event follows. Not the owner.
   ~Mesh() override;
   Mesh(const Mesh&) = delete;
@@ -78,10 +83,11 @@ class Mesh final : private fabric::TransportEvents {
   Mesh(const MeetOptions& options, MeshEvents& events);
 
   // mesh.cpp
-  [[nodiscard]] Status open(const MeetOptions& options);
+  [[nodiscard]] Status open(const MeetOptions& options, const Interrupted& interrupted);
   [[nodiscard]] Status make_shm();
   [[nodiscard]] Status make_ucx();
-  [[nodiscard]] Status meet(std::chrono::milliseconds patience);
+  [[nodiscard]] Status meet(std::chrono::milliseconds patience, const Interrupted& interrupted);
+  [[nodiscard]] std::optional<Error> wait_to_settle(Time deadline, const Interrupted& interrupted);
   [[nodiscard]] Error too_late(std::chrono::milliseconds patience) const;
   void leave();
 

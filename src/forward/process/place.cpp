@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -17,6 +18,9 @@ namespace godwit::forward {
 namespace {
 
 using Scheme = fabric::Address::Scheme;
+
+constexpr std::string_view kFolderName = "/godwit-ranks-";
+constexpr std::string_view kPlaceInFolder = "/godwit-meet";
 
 Result<std::string> numeric_host(const sockaddr_storage& address) {
   std::array<char, INET6_ADDRSTRLEN> text{};
@@ -64,7 +68,7 @@ Result<fabric::Address> parse_place(std::string_view text) {
   }
   std::error_code ignored;
   if (place->scheme == Scheme::shm && std::filesystem::is_directory(place->host, ignored)) {
-    place->host += "/godwit-meet";
+    place->host += kPlaceInFolder;
   }
   if (place->scheme == Scheme::shm) GODWIT_CHECK(fabric::unix_address(*place));
   return place;
@@ -91,7 +95,8 @@ Result<std::string> local_host_for(const fabric::Address& place, bool listens_th
 Result<std::string> make_private_folder() {
   std::error_code error;
   const auto parent = std::filesystem::temp_directory_path(error);
-  std::string name = (error ? std::string("/tmp") : parent.string()) + "/godwit-ranks-XXXXXX";
+  std::string name = error ? std::string("/tmp") : parent.string();
+  name.append(kFolderName).append("XXXXXX");
   if (::mkdtemp(name.data()) == nullptr) {
     return fail(ErrorCode::io,
                 "cannot make a folder {}: {}; set TMPDIR to one that can be written to", name,
@@ -103,6 +108,14 @@ Result<std::string> make_private_folder() {
 void remove_folder(const std::string& folder) {
   std::error_code ignored;
   std::filesystem::remove_all(folder, ignored);
+}
+
+void forget_folder(std::string_view place, Rank maker) {
+  constexpr std::string_view kShm = "shm://";
+  if (!place.starts_with(kShm) || place.find(kFolderName) == std::string_view::npos) return;
+  const std::string folder(place.substr(kShm.size()));
+  ::unlink(fmt::format("{}{}.{}", folder, kPlaceInFolder, maker).c_str());
+  ::rmdir(folder.c_str());
 }
 
 }  // namespace godwit::forward

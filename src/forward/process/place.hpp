@@ -6,6 +6,7 @@
 
 #include "fabric/address.hpp"
 #include "godwit/error.hpp"
+#include "godwit/kernel.hpp"
 
 namespace godwit::forward {
 
@@ -20,5 +21,8 @@ namespace godwit::forward {
 // For this user alone. Errors: io.
 [[nodiscard]] Result<std::string> make_private_folder();
 void remove_folder(const std::string& folder);
+// Removes the folder of a place like that, and the socket there of the rank that made it, who may
+// have died; unless others are still there.
+void forget_folder(std::string_view place, Rank maker);
 
 }  // namespace godwit::forward

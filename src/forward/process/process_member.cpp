@@ -13,9 +13,10 @@ ProcessMember::ProcessMember(const MeetOptions& options)
       ranks_(options.ranks),
       peers_(static_cast<std::size_t>(std::max(options.ranks, 0))) {}
 
-Result<std::shared_ptr<ProcessMember>> ProcessMember::meet(const MeetOptions& options) {
+Result<std::shared_ptr<ProcessMember>> ProcessMember::meet(const MeetOptions& options,
+                                                           const Mesh::Interrupted& interrupted) {
   auto member = std::make_shared<ProcessMember>(options);
-  GODWIT_TRY(member->mesh_, Mesh::create(options, *member));
+  GODWIT_TRY(member->mesh_, Mesh::create(options, *member, interrupted));
   return member;
 }
 

@@ -27,7 +27,8 @@ class ProcessMember final : public detail::GroupCore,
                             public std::enable_shared_from_this<ProcessMember> {
  public:
   // As Mesh::create().
-  [[nodiscard]] static Result<std::shared_ptr<ProcessMember>> meet(const MeetOptions& options);
+  [[nodiscard]] static Result<std::shared_ptr<ProcessMember>> meet(
+      const MeetOptions& options, const Mesh::Interrupted& interrupted = {});
   explicit ProcessMember(const MeetOptions& options);
   ~ProcessMember() override;
 

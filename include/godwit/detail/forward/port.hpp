@@ -19,7 +19,7 @@
 namespace godwit::detail {
 
 // One rank of one exchange. Used by the rank's own thread, except that each worker has its own
-// cursors and calls refill() and refuse() for itself.
+// cursors and calls refill() and refuse() for itself, and may end_with() an error.
 class GODWIT_API Port {
  public:
   [[nodiscard]] static Result<std::unique_ptr<Port>> create(Group& group,
@@ -36,6 +36,10 @@ class GODWIT_API Port {
                                        std::size_t bytes) noexcept = 0;
   // Notes an item that was lost to its emitter: the next advance() or run() tells of it.
   virtual void refuse(Emitted why, std::uint32_t kind, Rank to) noexcept = 0;
+
+  // Ends the exchange on all ranks, with this error, at the next advance() or at once in run(). Any
+  // worker.
+  virtual void end_with(Error why) noexcept = 0;
 
   // Folds the items of a reduced kind in `chunk` into the user's data.
   using Fold = std::function<void(const Chunk& chunk)>;
