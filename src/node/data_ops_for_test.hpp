@@ -12,6 +12,8 @@
 
 namespace godwit::node {
 
+inline constexpr auto kBad = ErrorCode::invalid_argument;
+
 inline void expect_names(const Failure& failure, std::string_view text) {
   EXPECT_NE(failure.message.find(text), std::string::npos) << to_string(failure);
 }

@@ -8,8 +8,6 @@
 namespace godwit::node {
 namespace {
 
-constexpr auto kBad = ErrorCode::invalid_argument;
-
 class MovementOps : public testing::TestWithParam<LocalTransport> {
  protected:
   Fleet fleet_ = local(3, {.transport = GetParam()});

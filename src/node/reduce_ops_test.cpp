@@ -152,7 +152,6 @@ TEST_P(ReduceOps, AFailureInAUsersFunctionNamesRegionAndShard) {
 
 TEST_P(ReduceOps, BadInputIsRefusedAndNamesTheRegion) {
   auto region = make_region<std::uint64_t>(fleet_, "small", {.elements = 10});
-  constexpr auto kBad = ErrorCode::invalid_argument;
   expect_refused(failure_of(ops::top(region, 0).get()), kBad,
                  "top of elements 0 to 9 of region 'small'");
   expect_refused(failure_of(ops::top(region, ops::kMaxTop + 1).get()), kBad, "'small'");

@@ -20,7 +20,6 @@ Account account_of(std::int64_t balance, std::uint64_t version) {
 }
 
 using Deposit = std::int64_t(ops::Element, std::int64_t);
-constexpr auto kBad = ErrorCode::invalid_argument;
 
 class UpdateOps : public testing::TestWithParam<LocalTransport> {
  protected:
