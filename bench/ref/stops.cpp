@@ -34,12 +34,13 @@ constexpr std::size_t kAtATime = 1'000'000;
   }
 }
 
-struct Way {
+struct PassingWay {
   int notices;
   int returns;
   int onward;
 };
-[[noreturn]] void pass_on_kept(std::span<const std::byte> memory, std::size_t size, Way way) {
+[[noreturn]] void pass_on_kept(std::span<const std::byte> memory, std::size_t size,
+                               PassingWay way) {
   for (std::size_t at = 0;; at = at + size == memory.size() ? 0 : at + size) {
     std::byte one;
     ssize_t got = 0;

@@ -66,7 +66,7 @@ without_randomisation() {
 # precompiled headers are what they seem.
 CONFIGURE_FLAGS=(-DGODWIT_PRECOMPILE=ON -DGODWIT_JOIN=ON)
 # The sanitized folders compile eight sources at a time, in half the time. The release folder does so for
-# tests and programs alone (GODWIT_JOIN): the sources of the layers must compile on their own.
+# what is tested there, too, and for programs (GODWIT_JOIN).
 SANITIZED_FLAGS=(-DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=8)
 export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros}
 

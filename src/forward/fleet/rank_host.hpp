@@ -1,5 +1,5 @@
 // A process that takes part in exchanges over a fleet: as a node, whose functions are ranks, or as
-// a program that opens them (fleet_ranks.cpp).
+// a program that opens them (node/fleet_ranks.cpp).
 #pragma once
 
 #include <array>
