@@ -193,6 +193,8 @@ std::optional<Rank> CpuPort::out_of_step() {
   if (!met_) return std::nullopt;  // others may have, and go on
   if (termination_ == nullptr) {
     for (const Chunk* const chunk : early_) {
+      // One that has agreed may have heard from all, and gone on.
+      if (awaited_ != nullptr && awaited_->heard[static_cast<std::size_t>(chunk->source)]) continue;
       if (chunk->round == current_ + 1) return chunk->source;
     }
     return std::nullopt;
