@@ -192,9 +192,11 @@ void CpuPort::hear_of_end(const Chunk& chunk) {
 std::optional<Rank> CpuPort::out_of_step() {
   if (!met_) return std::nullopt;  // others may have, and go on
   if (termination_ == nullptr) {
+    // In an agreement, one that has agreed may have heard from all, and gone on.
+    const std::vector<bool>& heard = agreements_[agreed_ & 1U].heard;
+    const bool agrees = heard[static_cast<std::size_t>(rank_)];
     for (const Chunk* const chunk : early_) {
-      // One that has agreed may have heard from all, and gone on.
-      if (awaited_ != nullptr && awaited_->heard[static_cast<std::size_t>(chunk->source)]) continue;
+      if (agrees && heard[static_cast<std::size_t>(chunk->source)]) continue;
       if (chunk->round == current_ + 1) return chunk->source;
     }
     return std::nullopt;

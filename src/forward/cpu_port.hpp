@@ -205,7 +205,6 @@ class CpuPort final : public detail::Port, public Outpost, private Termination::
     Rank count = 0;
   };
   std::array<Agreement, 2> agreements_;  // this one and the next, by parity
-  const Agreement* awaited_ = nullptr;   // while this rank waits for the others in one
   std::uint64_t agreed_ = 0;
 
   Termination* termination_ = nullptr;                 // of the run that is under way

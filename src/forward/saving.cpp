@@ -71,10 +71,7 @@ Result<std::vector<std::string>> CpuPort::gather(const Status& mine, std::string
   Agreement& agreement = agreements_[agreed_ & 1U];
   agreement.hear(rank_, why, text);
   const auto unheard = [&](Rank rank) { return !agreement.heard[static_cast<std::size_t>(rank)]; };
-  awaited_ = &agreement;
-  const Status heard = wait_until([&] { return agreement.count == ranks_; }, unheard);
-  awaited_ = nullptr;
-  GODWIT_CHECK(heard);
+  GODWIT_CHECK(wait_until([&] { return agreement.count == ranks_; }, unheard));
   ++agreed_;
   Agreement ended = std::exchange(agreement, Agreement(ranks_));
   std::vector<std::string> texts;
