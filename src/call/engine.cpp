@@ -60,8 +60,8 @@ void Engine::drain_inbox() {
 }
 
 void Engine::shut_down() {
+  drain_inbox();  // first: the last thing a process says is often posted as it ends
   shut_down_ = true;
-  drain_inbox();
   for (OutgoingCall*& slot : live_) {
     if (slot == nullptr) continue;
     const bool started = slot->state == OutgoingCall::State::sent;
