@@ -116,11 +116,10 @@ Result<KeepingStop> KeepingStop::start(int onward, std::size_t size) {
     ::close(notices.out.get());  // else it would never see the end
     pass_on_kept({bytes, slots * size}, size, {notices.in.get(), returns.out.get(), onward});
   }
-  KeepingStop stop(pid, bytes, slots);
+  KeepingStop stop(pid, bytes, size, slots);
   if (pid < 0) {
     return fail(ErrorCode::resource_exhausted, "no process to pass on: {}", errno_text(errno));
   }
-  stop.size_ = size;
   stop.notices_ = std::move(notices.out);
   stop.returns_ = std::move(returns.in);
   return stop;

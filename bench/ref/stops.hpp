@@ -61,14 +61,14 @@ class KeepingStop {
     fabric::Fd in, out;
   };
   [[nodiscard]] static Result<Ends> make_pipe();
-  KeepingStop(pid_t pid, std::byte* memory, std::uint32_t slots) noexcept
-      : passer_(pid), memory_(memory), free_(slots), slots_(slots) {}
+  KeepingStop(pid_t pid, std::byte* memory, std::size_t size, std::uint32_t slots) noexcept
+      : passer_(pid), memory_(memory), size_(size), free_(slots), slots_(slots) {}
 
   Passer passer_;
   std::byte* memory_;
-  fabric::Fd notices_;    // one byte for each item that lies there
-  fabric::Fd returns_;    // one for each that has been sent
-  std::size_t size_ = 0;  // of an item
+  fabric::Fd notices_;  // one byte for each item that lies there
+  fabric::Fd returns_;  // one for each that has been sent
+  std::size_t size_;    // of an item
   std::uint32_t free_;
   std::uint32_t slots_;
   std::uint32_t next_ = 0;

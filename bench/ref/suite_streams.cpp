@@ -119,23 +119,20 @@ Status measure(const Scope& scope, const Places& places, Table& table) {
     Contenders all;
     const std::string floor = fmt::format("raw tcp, {}", size_text(size));
     all.add_floor(floor, size, [&, size] { return by_tcp(*setup, size, setup->far().tcp()); });
-    if (places.transport == LocalTransport::tcp) {
+    const auto add_third = [&](std::string_view name, auto by) {
       all.add(
-          fmt::format("raw tcp through a third process, {}", size_text(size)), size,
-          [&, size] {
+          fmt::format("{}, {}", name, size_text(size)), size,
+          [&setup, size, by] {
             let_pollers_sleep();
-            return by_tcp_twice(*setup, size);
+            return by(*setup, size);
           },
           Contenders::Beside{floor, By::p50, std::nullopt});
+    };
+    if (places.transport == LocalTransport::tcp) {
+      add_third("raw tcp through a third process", by_tcp_twice);
     }
     if (places.consumer_by_tcp && size >= 100'000) {
-      all.add(
-          fmt::format("raw tcp of what a third process keeps, {}", size_text(size)), size,
-          [&, size] {
-            let_pollers_sleep();
-            return by_kept(*setup, size);
-          },
-          Contenders::Beside{floor, By::p50, std::nullopt});
+      add_third("raw tcp of what a third process keeps", by_kept);
     }
     std::optional<Goal> goal;
     if (size == 64) goal = Goal{Goal::Kind::p50_below_us, 1.0};
