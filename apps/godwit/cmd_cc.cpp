@@ -21,10 +21,6 @@ struct CcOptions {
   SourceOptions source;
 };
 
-Failed usage(std::string message) {
-  return {Exit::usage, {ErrorCode::invalid_argument, std::move(message)}};
-}
-
 tl::expected<code::CompileRequest, Failed> request_of(const CcOptions& options,
                                                       const std::vector<std::string>& flags) {
   code::CompileRequest request = options.source.request(options.sources);

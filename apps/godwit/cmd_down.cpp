@@ -9,7 +9,7 @@ namespace godwit::cli {
 namespace {
 
 // Longer than a node takes to leave functions that do not return.
-constexpr std::chrono::milliseconds kGrace{7000};
+constexpr std::chrono::milliseconds kNodeGrace{7000};
 
 Ended down(const std::string& fleet, bool json) {
   // Looking first keeps a mistyped name from leaving an empty folder.
@@ -18,7 +18,7 @@ Ended down(const std::string& fleet, bool json) {
   GODWIT_TRY(const FleetState state, read_fleet(fleet));
   std::size_t running = 0;
   for (const FleetNode& node : state.nodes) running += is_running(node.process) ? 1 : 0;
-  GODWIT_CHECK(end_processes(state.processes(), kGrace));
+  GODWIT_CHECK(end_processes(state.processes(), kNodeGrace));
   folder.remove();
   if (json) {
     trace::Json out;

@@ -21,10 +21,6 @@ struct ExplainOrder {
   bool measure = false;
 };
 
-double us(std::chrono::nanoseconds time) {
-  return static_cast<double>(time.count()) / 1e3;
-}
-
 std::string addresses_of(const Fleet& fleet, std::uint64_t id) {
   for (const NodeDescription& node : fleet.describe()) {
     if (node.id == id) return printable(fmt::format("{}", fmt::join(node.addresses, " ")));

@@ -20,7 +20,7 @@
 namespace godwit::cli {
 namespace {
 
-constexpr std::string_view kDetails =
+constexpr std::string_view kGetDetails =
     "An object of this host is mapped and written from there; any other comes in pieces, a few of\n"
     "which are in memory at a time. A file is replaced when everything has arrived, and not\n"
     "before. It counts as one reader, whatever the range.";
@@ -33,10 +33,6 @@ struct GetOrder {
   std::string wait;
   bool newest = false;
 };
-
-Failed usage(std::string message) {
-  return {Exit::usage, {ErrorCode::invalid_argument, std::move(message)}};
-}
 
 std::optional<std::uint64_t> number_in(std::string_view text) {
   std::uint64_t number = 0;
@@ -172,7 +168,7 @@ void add_get(CLI::App& root, Invocation& invocation) {
              .examples = "godwit get gdw://AQAP... -o model.bin\n"
                          "godwit get now\n"
                          "godwit get samples --range 0:4096 | od -t f8",
-             .details = kDetails});
+             .details = kGetDetails});
   const auto order = std::make_shared<GetOrder>();
   command.add_option("OBJECT", order->object, "Its handle, or its name")->required();
   command.add_option("-o,--output", order->output, "Where to [standard output]")->type_name("FILE");

@@ -51,10 +51,9 @@ Ended help(const CLI::App& root, const std::string& topic, bool json) {
     fmt::print("{}", command->help());
   } else {
     return tl::unexpected(
-        Failed(Exit::usage, {ErrorCode::invalid_argument,
-                             fmt::format("there is no command or topic '{}'; `godwit help` lists "
-                                         "the commands, topics are exit-codes and settings",
-                                         topic)}));
+        usage(fmt::format("there is no command or topic '{}'; `godwit help` lists the commands, "
+                          "topics are exit-codes and settings",
+                          topic)));
   }
   return {};
 }

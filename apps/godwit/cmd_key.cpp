@@ -50,8 +50,8 @@ void add_relay_key(CLI::App& key, Invocation& invocation) {
   });
 }
 
-void add(CLI::App& key, Invocation& invocation, const CommandText& text,
-         Ended (*action)(const std::string&)) {
+void add_to_key(CLI::App& key, Invocation& invocation, const CommandText& text,
+                Ended (*action)(const std::string&)) {
   CLI::App& command = add_command(key, text);
   const auto file = std::make_shared<std::string>();
   command.add_option("FILE", *file, "The key's file")->required();
@@ -73,18 +73,18 @@ void add_key(CLI::App& root, Invocation& invocation) {
                                      "godwit node --key-file fleet.key --listen tcp:0.0.0.0:7400",
                          .details = "A node without a key talks to its own host only."});
   command.require_subcommand(1);
-  add(command, invocation,
-      {.name = "new",
-       .usage = "FILE",
-       .summary = "Make a key that only its owner may read; never overwrites",
-       .examples = "godwit key new fleet.key"},
-      make_key);
-  add(command, invocation,
-      {.name = "check",
-       .usage = "FILE",
-       .summary = "Check that a file is a usable key, and print its fingerprint",
-       .examples = "godwit key check fleet.key"},
-      check_key);
+  add_to_key(command, invocation,
+             {.name = "new",
+              .usage = "FILE",
+              .summary = "Make a key that only its owner may read; never overwrites",
+              .examples = "godwit key new fleet.key"},
+             make_key);
+  add_to_key(command, invocation,
+             {.name = "check",
+              .usage = "FILE",
+              .summary = "Check that a file is a usable key, and print its fingerprint",
+              .examples = "godwit key check fleet.key"},
+             check_key);
   add_relay_key(command, invocation);
 }
 

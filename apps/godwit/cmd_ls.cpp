@@ -13,7 +13,7 @@
 namespace godwit::cli {
 namespace {
 
-constexpr std::string_view kDetails =
+constexpr std::string_view kLsDetails =
     "OVERDUE counts functions that still run past their deadlines (`godwit status` names them),\n"
     "OBJECTS those that the node is the home of (`godwit objects` lists them);\n"
     "? is a node that did not answer within a second, - one that was not asked: it is not up, or\n"
@@ -107,7 +107,7 @@ void add_ls(CLI::App& root, Invocation& invocation) {
                          .usage = "[--fleet NAME | --connect ADDRESS] [--json]",
                          .summary = "List the nodes of a fleet, lost ones included",
                          .examples = "godwit ls\ngodwit ls --connect tcp:10.0.0.7:7400 --json",
-                         .details = kDetails});
+                         .details = kLsDetails});
   const auto options = std::make_shared<ConnectOptions>();
   options->add_to(command);
   add_json_flag(command, invocation);

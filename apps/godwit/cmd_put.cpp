@@ -25,9 +25,9 @@ namespace {
 using std::chrono::steady_clock;
 
 // Within so long the fleet knows a name that it was told.
-constexpr std::chrono::seconds kNewsLimit{5};
+constexpr std::chrono::seconds kNameHeardWithin{5};
 
-constexpr std::string_view kDetails =
+constexpr std::string_view kPutDetails =
     "The handle is all it takes to use the object, from any process of the fleet: with `godwit\n"
     "get`, or in a program as a Ref. Without a lifetime the object stays until it is evicted, or\n"
     "its home ends. The type is what a program has to ask for: bytes is Ref<std::byte[]>, str\n"
@@ -55,8 +55,7 @@ tl::expected<ref::NewObject, Failed> terms_of(const PutOrder& order, const code:
   if (!order.lease.empty()) {
     const auto time = parse_duration(order.lease);
     if (!time) {
-      return tl::unexpected(
-          Failed(Exit::usage, {ErrorCode::invalid_argument, "--lease: " + time.error().message}));
+      return tl::unexpected(usage("--lease: " + time.error().message));
     }
     object.lifetime = {.kind = ref::LifetimeKind::lease, .lease = *time};
   } else if (order.readers > 0) {
@@ -74,8 +73,7 @@ tl::expected<NodeHandle, Failed> home_of(const Fleet& fleet, const std::string& 
   }
   GODWIT_TRY(const std::vector<NodeHandle> nodes, choose_nodes(fleet, on));
   if (nodes.size() == 1) return nodes.front();
-  return tl::unexpected(Failed(
-      Exit::usage, {ErrorCode::invalid_argument, "--on: an object has one home; name one node"}));
+  return tl::unexpected(usage("--on: an object has one home; name one node"));
 }
 
 // This process is about to end, and with it what only it knows: others have to have heard.
@@ -85,13 +83,13 @@ Status give_name(Fleet& fleet, const PutOrder& order, const Handle& handle) {
   GODWIT_CHECK(fleet.put_name(key, text));
   const auto other = connect(order.connection);
   if (!other) return tl::unexpected(other.error().error);
-  const auto until = steady_clock::now() + kNewsLimit;
+  const auto until = steady_clock::now() + kNameHeardWithin;
   while (other->find_name(key).value_or("") != text) {
     if (steady_clock::now() > until) {
       return fail(ErrorCode::deadline,
                   "the object is there, with the handle {}, but the fleet has not heard of its "
                   "name '{}' within {} s",
-                  text, order.name, kNewsLimit.count());
+                  text, order.name, kNameHeardWithin.count());
     }
     ::poll(nullptr, 0, 5);
   }
@@ -189,7 +187,7 @@ void add_put(CLI::App& root, Invocation& invocation) {
              .examples = "godwit put model.bin --on n2 --lease 10m\n"
                          "date | godwit put - --text --name now\n"
                          "godwit put samples.f64 --type 'list<f64>' --readers 3 --json",
-             .details = kDetails});
+             .details = kPutDetails});
   const auto order = std::make_shared<PutOrder>();
   add_options(command, *order);
   add_json_flag(command, invocation);

@@ -8,7 +8,7 @@
 namespace godwit::cli {
 namespace {
 
-constexpr std::string_view kDetails =
+constexpr std::string_view kRanksDetails =
     "Starts N processes of PROGRAM on this machine, as ranks 0 to N - 1 of one group: what\n"
     "godwit::Group::from_environment() joins. They find each other through GODWIT_RANK, "
     "GODWIT_RANKS\n"
@@ -49,7 +49,7 @@ void add_ranks(CLI::App& root, Invocation& invocation) {
                          .examples = "godwit ranks 4 ./streamlines --seeds 10000\n"
                                      "godwit ranks 4 --restarts 3 ./transport --save saved\n"
                                      "godwit ranks 2 --label -- python3 walk.py",
-                         .details = kDetails});
+                         .details = kRanksDetails});
   const auto options = std::make_shared<LaunchOptions>();
   command.add_option("N", options->ranks, "How many")
       ->required()

@@ -21,7 +21,7 @@ namespace godwit::cli {
 namespace {
 
 // A client that has just joined hears of regions within a few rounds of gossip.
-constexpr std::chrono::seconds kNewsLimit{5};
+constexpr std::chrono::seconds kRegionHeardWithin{5};
 
 struct RegionOrder {
   ConnectOptions connection;
@@ -53,7 +53,7 @@ void print_done(const RegionOrder& order, std::string_view done) {
 
 template <class Attach>
 auto attach_soon(const Attach& attach) {
-  const auto until = std::chrono::steady_clock::now() + kNewsLimit;
+  const auto until = std::chrono::steady_clock::now() + kRegionHeardWithin;
   while (true) {
     auto region = attach();
     if (region || region.error().code != ErrorCode::not_found) return region;
@@ -230,11 +230,13 @@ const CLI::Validator kWholeNumber(
     },
     "");
 
-using Action = Ended (*)(const RegionOrder&, bool json);
+using RegionAction = Ended (*)(const RegionOrder&, bool json);
 
 // A subcommand; what it takes besides is added to it.
-std::pair<CLI::App*, std::shared_ptr<RegionOrder>> add(CLI::App& parent, Invocation& invocation,
-                                                       const CommandText& text, Action action) {
+std::pair<CLI::App*, std::shared_ptr<RegionOrder>> add_to_region(CLI::App& parent,
+                                                                 Invocation& invocation,
+                                                                 const CommandText& text,
+                                                                 RegionAction action) {
   CLI::App& command = add_command(parent, text);
   auto order = std::make_shared<RegionOrder>();
   order->connection.add_to(command);
@@ -257,16 +259,18 @@ void add_region(CLI::App& root, Invocation& invocation) {
                          "godwit region put list 7 42\n"
                          "godwit region explain list --steps 64"});
   command.require_subcommand(1);
-  add(command, invocation,
+  add_to_region(
+      command, invocation,
       {.name = "ls", .usage = "", .summary = "List regions", .examples = "godwit region ls"}, ls);
-  const auto made = add(command, invocation,
-                        {.name = "create",
-                         .usage = "NAME ELEMENTS [--type TYPE] [--sharding HOW] [--in-files]",
-                         .summary = "Make a region, zeroed, over all nodes",
-                         .examples = "godwit region create list 1000\n"
-                                     "godwit region create grid 4096 --type 'array<f64, 3>' "
-                                     "--sharding cyclic:64"},
-                        create);
+  const auto made =
+      add_to_region(command, invocation,
+                    {.name = "create",
+                     .usage = "NAME ELEMENTS [--type TYPE] [--sharding HOW] [--in-files]",
+                     .summary = "Make a region, zeroed, over all nodes",
+                     .examples = "godwit region create list 1000\n"
+                                 "godwit region create grid 4096 --type 'array<f64, 3>' "
+                                 "--sharding cyclic:64"},
+                    create);
   made.first->add_option("--type", made.second->type, "Of the elements (docs/types.md)")
       ->capture_default_str();
   made.first
@@ -280,32 +284,33 @@ void add_region(CLI::App& root, Invocation& invocation) {
   made.first->add_option("ELEMENTS", made.second->elements, "How many")
       ->check(kWholeNumber)
       ->required();
-  add(command, invocation,
-      {.name = "drop",
-       .usage = "NAME",
-       .summary = "End a region and give its memory back",
-       .examples = "godwit region drop list"},
-      drop);
-  const auto got = add(command, invocation,
-                       {.name = "get",
-                        .usage = "NAME INDEX [COUNT]",
-                        .summary = "Print elements of a region, one on a line",
-                        .examples = "godwit region get list 7\n"
-                                    "godwit region get list 0 10"},
-                       get);
+  add_to_region(command, invocation,
+                {.name = "drop",
+                 .usage = "NAME",
+                 .summary = "End a region and give its memory back",
+                 .examples = "godwit region drop list"},
+                drop);
+  const auto got = add_to_region(command, invocation,
+                                 {.name = "get",
+                                  .usage = "NAME INDEX [COUNT]",
+                                  .summary = "Print elements of a region, one on a line",
+                                  .examples = "godwit region get list 7\n"
+                                              "godwit region get list 0 10"},
+                                 get);
   got.first->add_option("INDEX", got.second->index, "The first element")
       ->check(kWholeNumber)
       ->required();
   got.first->add_option("COUNT", got.second->count, "How many")
       ->check(kWholeNumber)
       ->capture_default_str();
-  const auto stored = add(command, invocation,
-                          {.name = "put",
-                           .usage = "NAME INDEX VALUE... [-- VALUE...]",
-                           .summary = "Set elements of a region, one after the other",
-                           .examples = "godwit region put list 7 42\n"
-                                       "godwit region put grid 0 '[1, 0.5, 0]' '[2, 0.5, 0]'"},
-                          put);
+  const auto stored =
+      add_to_region(command, invocation,
+                    {.name = "put",
+                     .usage = "NAME INDEX VALUE... [-- VALUE...]",
+                     .summary = "Set elements of a region, one after the other",
+                     .examples = "godwit region put list 7 42\n"
+                                 "godwit region put grid 0 '[1, 0.5, 0]' '[2, 0.5, 0]'"},
+                    put);
   stored.first->add_option("INDEX", stored.second->index, "The first element")
       ->check(kWholeNumber)
       ->required();
@@ -315,20 +320,19 @@ void add_region(CLI::App& root, Invocation& invocation) {
     invocation.command = [&invocation, app, order]() -> Ended {
       GODWIT_TRY(order->values, free_words(*app, invocation));
       if (order->values.empty()) {
-        return tl::unexpected(
-            Failed(Exit::usage, {ErrorCode::invalid_argument, "put takes at least one VALUE"}));
+        return tl::unexpected(usage("put takes at least one VALUE"));
       }
       return put(*order, invocation.json);
     };
   });
-  const auto explained =
-      add(command, invocation,
-          {.name = "explain",
-           .usage = "NAME [--op OPERATION] [--steps N] [--by MECHANISM]",
-           .summary = "Measure what its shards cost from here, and say how an operation would go",
-           .examples = "godwit region explain list --steps 64\n"
-                       "godwit region explain list --op reduce"},
-          explain);
+  const auto explained = add_to_region(
+      command, invocation,
+      {.name = "explain",
+       .usage = "NAME [--op OPERATION] [--steps N] [--by MECHANISM]",
+       .summary = "Measure what its shards cost from here, and say how an operation would go",
+       .examples = "godwit region explain list --steps 64\n"
+                   "godwit region explain list --op reduce"},
+      explain);
   explained.first
       ->add_option("--op", explained.second->operation,
                    "chase, get, gather, list_find, tree_find, hash_get, k_hop or reduce")

@@ -21,7 +21,7 @@ using fabric::relay::RelayServerOptions;
 
 constexpr std::chrono::seconds kStatusLimit{5};
 
-constexpr std::string_view kDetails =
+constexpr std::string_view kRelayDetails =
     "Says \"ready ADDRESS\" on standard output once it serves. Nodes name it with --relay\n"
     "HOST:PORT, clients with --connect relay:HOST:PORT; both hold the fleet's key. The relay\n"
     "holds only the key that `godwit key relay` makes from it: with that it knows who may come\n"
@@ -53,15 +53,13 @@ void raise_descriptor_limit() {
 Ended serve(const RelayFlags& flags) {
   const StopSignals signals;
   if (flags.listen.empty() || flags.key_file.empty()) {
-    return tl::unexpected(Failed(
-        Exit::usage, {ErrorCode::invalid_argument,
-                      "a relay needs --listen HOST:PORT and --key-file FILE, which `godwit key "
-                      "relay` makes"}));
+    return tl::unexpected(
+        usage("a relay needs --listen HOST:PORT and --key-file FILE, which `godwit key "
+              "relay` makes"));
   }
   const auto idle = parse_duration(flags.idle);
   if (!idle) {
-    return tl::unexpected(
-        Failed(Exit::usage, {ErrorCode::invalid_argument, "--idle: " + idle.error().message}));
+    return tl::unexpected(usage("--idle: " + idle.error().message));
   }
   GODWIT_TRY(const Address listen, parse_place(flags.listen));
   GODWIT_TRY(const trust::FleetKey key, trust::FleetKey::load(flags.key_file));
@@ -142,7 +140,7 @@ void add_relay(CLI::App& root, Invocation& invocation) {
                          "godwit relay --listen 0.0.0.0:7443 --key-file relay.key\n"
                          "godwit node --relay relay.example.org:7443 --key-file fleet.key\n"
                          "godwit relay status relay.example.org:7443 --key-file relay.key",
-             .details = kDetails});
+             .details = kRelayDetails});
   const auto flags = std::make_shared<RelayFlags>();
   command.add_option("--listen", flags->listen, "Where nodes and clients dial in")
       ->type_name("HOST:PORT");

@@ -23,7 +23,7 @@ using std::chrono::steady_clock;
 
 constexpr std::size_t kMaxRepeat = 10'000'000;  // each leaves a time in memory
 
-constexpr std::string_view kDetails =
+constexpr std::string_view kRunDetails =
     "Arguments are read by the function's signature (`godwit inspect` shows it):\n"
     "  numbers and bool    42, -3, 0xff, 2.5, inf, true\n"
     "  str                 as it is; inside other values quoted as in JSON\n"
@@ -115,10 +115,6 @@ Latency summarise(std::vector<nanoseconds> times) {
   const auto at = [&](std::size_t percent) { return times[(times.size() - 1) * percent / 100]; };
   return {times.front(), at(50), at(99), times.back(),
           sum / static_cast<std::int64_t>(times.size())};
-}
-
-double us(nanoseconds time) {
-  return static_cast<double>(time.count()) / 1e3;
 }
 
 void print_text(const std::vector<NodeResult>& results, const RunOptions& options) {
@@ -233,7 +229,7 @@ void add_run(CLI::App& root, Invocation& invocation) {
                    "godwit run kernels.cpp norm '[3, 4]' --on all --json\n"
                    "godwit run kernels.gdw scale 2.5 --on n0 -- -inf\n"
                    "godwit run kernels.gdw norm @samples.bin --on 0 --repeat 1000",
-       .details = kDetails});
+       .details = kRunDetails});
   const auto options = std::make_shared<RunOptions>();
   command.allow_extras();
   command.add_option("FILE", options->file, "A bundle (.gdw), or a source (.c, .cc, .cpp, .cxx)")

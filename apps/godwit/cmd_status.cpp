@@ -13,7 +13,7 @@ namespace {
 
 using trace::JsonValue;
 
-constexpr std::string_view kDetails =
+constexpr std::string_view kStatusDetails =
     "Shows what a node is doing: its links and the calls on them, credits, the code it holds\n"
     "(and why some of it is pinned), and functions that are overdue. A function is overdue when\n"
     "it still runs past its call's deadline: it cannot be interrupted, so it keeps a worker\n"
@@ -134,7 +134,7 @@ void add_status(CLI::App& root, Invocation& invocation) {
                          "godwit status n2\n"
                          "godwit status all --json --connect tcp:10.0.0.7:7400\n"
                          "godwit status --prometheus > metrics/godwit.prom",
-             .details = kDetails});
+             .details = kStatusDetails});
   const auto options = std::make_shared<StatusOptions>();
   command.add_option("NODE", options->node, "A node's name, id or index, or all [all]");
   command.add_option("--timeout", options->timeout, "How long to wait for answers [5s]")

@@ -217,14 +217,15 @@ Ended rm(const StreamOrder& order, bool json) {
   return {};
 }
 
-using Action = Ended (*)(const StreamOrder&, bool json);
+using StreamAction = Ended (*)(const StreamOrder&, bool json);
 
-struct Added {
+struct AddedStream {
   CLI::App& command;
   StreamOrder& order;
 };
 
-Added add(CLI::App& parent, Invocation& invocation, const CommandText& text, Action action) {
+AddedStream add_to_stream(CLI::App& parent, Invocation& invocation, const CommandText& text,
+                          StreamAction action) {
   CLI::App& command = add_command(parent, text);
   auto order = std::make_shared<StreamOrder>();
   order->connection.add_to(command);
@@ -241,7 +242,7 @@ Added add(CLI::App& parent, Invocation& invocation, const CommandText& text, Act
 }
 
 void add_send(CLI::App& parent, Invocation& invocation) {
-  const Added added = add(
+  const AddedStream added = add_to_stream(
       parent, invocation,
       {.name = "send",
        .usage = "TOPIC [FILE|-] [--key KEY] [--whole] [--close] [--max-mb N] [--replay N]",
@@ -267,18 +268,18 @@ void add_send(CLI::App& parent, Invocation& invocation) {
 }
 
 void add_receive(CLI::App& parent, Invocation& invocation) {
-  const Added added =
-      add(parent, invocation,
-          {.name = "recv",
-           .usage = "TOPIC [--group NAME] [--from WHERE] [--count N] [--wait TIME] [--key KEY]",
-           .summary = "Print items as they come, a line each, until the topic ends",
-           .examples = "godwit stream recv log\n"
-                       "godwit stream recv log --group audit --from 0 --prefix error/ --json\n"
-                       "godwit stream recv frames --count 1 --raw > frame.png",
-           .details = "Commands of one group share the items; each group gets all of them. An item "
-                      "is acked when it has\nbeen printed. --wait 2s ends as deadline when nothing "
-                      "comes for so long."},
-          receive);
+  const AddedStream added = add_to_stream(
+      parent, invocation,
+      {.name = "recv",
+       .usage = "TOPIC [--group NAME] [--from WHERE] [--count N] [--wait TIME] [--key KEY]",
+       .summary = "Print items as they come, a line each, until the topic ends",
+       .examples = "godwit stream recv log\n"
+                   "godwit stream recv log --group audit --from 0 --prefix error/ --json\n"
+                   "godwit stream recv frames --count 1 --raw > frame.png",
+       .details = "Commands of one group share the items; each group gets all of them. An item "
+                  "is acked when it has\nbeen printed. --wait 2s ends as deadline when nothing "
+                  "comes for so long."},
+      receive);
   StreamOrder& order = added.order;
   added.command.add_option("--group", order.group, "Whose items they are")->capture_default_str();
   added.command
@@ -304,33 +305,33 @@ void add_stream(CLI::App& root, Invocation& invocation) {
                                      "godwit stream recv log --group audit\n"
                                      "godwit stream stat log"});
   command.require_subcommand(1);
-  add(command, invocation,
-      {.name = "ls",
-       .usage = "[--on NODE] [--json]",
-       .summary = "List topics",
-       .examples = "godwit stream ls"},
-      ls);
-  add(command, invocation,
-      {.name = "stat",
-       .usage = "TOPIC [--json]",
-       .summary = "Tell how far a topic and each of its groups are",
-       .examples = "godwit stream stat log"},
-      stat);
+  add_to_stream(command, invocation,
+                {.name = "ls",
+                 .usage = "[--on NODE] [--json]",
+                 .summary = "List topics",
+                 .examples = "godwit stream ls"},
+                ls);
+  add_to_stream(command, invocation,
+                {.name = "stat",
+                 .usage = "TOPIC [--json]",
+                 .summary = "Tell how far a topic and each of its groups are",
+                 .examples = "godwit stream stat log"},
+                stat);
   add_send(command, invocation);
   add_receive(command, invocation);
-  add(command, invocation,
-      {.name = "close",
-       .usage = "TOPIC",
-       .summary = "Say that no more items will come: consumers end after the last one",
-       .examples = "godwit stream close log"},
-      close);
-  const Added removed =
-      add(command, invocation,
-          {.name = "rm",
-           .usage = "TOPIC [--group NAME]",
-           .summary = "Forget a topic and its items, or one group of it",
-           .examples = "godwit stream rm log\ngodwit stream rm log --group audit"},
-          rm);
+  add_to_stream(command, invocation,
+                {.name = "close",
+                 .usage = "TOPIC",
+                 .summary = "Say that no more items will come: consumers end after the last one",
+                 .examples = "godwit stream close log"},
+                close);
+  const AddedStream removed =
+      add_to_stream(command, invocation,
+                    {.name = "rm",
+                     .usage = "TOPIC [--group NAME]",
+                     .summary = "Forget a topic and its items, or one group of it",
+                     .examples = "godwit stream rm log\ngodwit stream rm log --group audit"},
+                    rm);
   removed.order.group.clear();
   removed.command.add_option("--group", removed.order.group, "Only this group");
 }

@@ -22,7 +22,7 @@ using std::chrono::milliseconds;
 constexpr std::size_t kMaxNodes = 256;
 constexpr milliseconds kStartLimit{20'000};
 constexpr milliseconds kMeetLimit{20'000};
-constexpr milliseconds kGrace{3000};
+constexpr milliseconds kFailedStartGrace{3000};
 
 struct UpOptions {
   std::size_t count = 0;
@@ -43,7 +43,7 @@ class Starting {
   Starting& operator=(const Starting&) = delete;
   ~Starting() {
     if (kept_) return;
-    (void)end_processes(state_.processes(), kGrace);
+    (void)end_processes(state_.processes(), kFailedStartGrace);
     for (const FleetNode& node : state_.nodes) ::waitpid(node.process.pid, nullptr, WNOHANG);
     folder_.remove();
   }

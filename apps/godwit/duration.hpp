@@ -15,5 +15,9 @@ namespace godwit::cli {
 [[nodiscard]] std::string format_duration(std::chrono::nanoseconds time);
 // "12.3 s", "2 min 5 s", "3 h 12 min", "4 d 1 h"
 [[nodiscard]] std::string format_age(std::chrono::nanoseconds time);
+// Microseconds, for programs that read JSON.
+[[nodiscard]] constexpr double us(std::chrono::nanoseconds time) noexcept {
+  return static_cast<double>(time.count()) / 1e3;
+}
 
 }  // namespace godwit::cli

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -55,6 +56,10 @@ struct Failed {
   Failed(Exit how, Error why) : exit(how), error(std::move(why)) {}
 };
 using Ended = tl::expected<void, Failed>;
+// The command line is wrong.
+[[nodiscard]] inline Failed usage(std::string message) {
+  return {Exit::usage, {ErrorCode::invalid_argument, std::move(message)}};
+}
 
 // The error that says the same as a call's failure.
 [[nodiscard]] Error error_of(const Failure& failure);

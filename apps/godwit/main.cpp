@@ -62,10 +62,6 @@ int tell(const Failed& failed, bool json) {
   return static_cast<int>(failed.exit);
 }
 
-Failed usage(std::string message) {
-  return {Exit::usage, {ErrorCode::invalid_argument, std::move(message)}};
-}
-
 int run(std::vector<std::string> arguments) {
   Invocation invocation;
   // Words after "--" belong to somebody else: the compiler, a node, a function.

@@ -15,7 +15,7 @@ namespace {
 using std::chrono::steady_clock;
 
 // A client that has just joined hears of names within a few rounds of gossip.
-constexpr std::chrono::seconds kNewsLimit{2};
+constexpr std::chrono::seconds kNameFoundWithin{2};
 constexpr std::string_view kSchemeMark = "://";
 
 }  // namespace
@@ -48,7 +48,7 @@ tl::expected<ObjectWord, Failed> ObjectWord::parse(std::string word) {
 Result<Handle> ObjectWord::find(const Fleet& fleet) const {
   if (handle_) return *handle_;
   const std::string key = std::string(kObjectKeys) + word_;
-  const auto until = steady_clock::now() + kNewsLimit;
+  const auto until = steady_clock::now() + kNameFoundWithin;
   auto text = fleet.find_name(key);
   while (!text && steady_clock::now() < until) {
     ::poll(nullptr, 0, 5);

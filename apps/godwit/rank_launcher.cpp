@@ -27,7 +27,7 @@ namespace {
 using std::chrono::steady_clock;
 
 // Between being told to end and being killed.
-constexpr std::chrono::seconds kGrace{3};
+constexpr std::chrono::seconds kRankGrace{3};
 constexpr int kSignalBase = 128;  // as shells count
 static_assert(kExitNodeLost == static_cast<int>(Exit::node_lost));
 
@@ -192,7 +192,7 @@ class Launch {
       if (number != SIGCHLD && signal->ssi_code != SI_KERNEL) tell_all(number);
       if (number == SIGCHLD) continue;
       interrupted_ = true;
-      if (!kill_at_) kill_at_ = steady_clock::now() + kGrace;
+      if (!kill_at_) kill_at_ = steady_clock::now() + kRankGrace;
     }
     reap();
   }
@@ -216,7 +216,7 @@ class Launch {
       failure_ = worst;
       told_ = running_ > 0;
       tell_all(SIGTERM);
-      if (!kill_at_) kill_at_ = steady_clock::now() + kGrace;
+      if (!kill_at_) kill_at_ = steady_clock::now() + kRankGrace;
     } else if (came_before(worst->second)) {
       failure_ = worst;
     }

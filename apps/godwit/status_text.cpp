@@ -15,7 +15,7 @@ using trace::JsonValue;
 constexpr std::string_view kIndent = "  ";
 constexpr std::size_t kIdDigits = 12;  // enough of a hash for people
 
-std::string text_of(const JsonValue& value) {
+std::string shown(const JsonValue& value) {
   return printable(value.text());
 }
 
@@ -44,14 +44,14 @@ std::string summary(const JsonValue& status) {
   const JsonValue& calls = status["calls"];
   const JsonValue& workers = status["workers"];
   const JsonValue& code = status["code"];
-  std::string out = fmt::format("{}  {}  up {}, epoch {}, pid {}\n", text_of(status["name"]),
-                                text_of(status["id"]), duration_of(status["uptime_ms"]),
-                                status["epoch"].count(), status["pid"].count());
-  out += fmt::format("  machine    {}, {}, {}\n", text_of(status["machine"]),
-                     status["cpu"].text().empty() ? "CPU unknown" : text_of(status["cpu"]),
+  std::string out =
+      fmt::format("{}  {}  up {}, epoch {}, pid {}\n", shown(status["name"]), shown(status["id"]),
+                  duration_of(status["uptime_ms"]), status["epoch"].count(), status["pid"].count());
+  out += fmt::format("  machine    {}, {}, {}\n", shown(status["machine"]),
+                     status["cpu"].text().empty() ? "CPU unknown" : shown(status["cpu"]),
                      status["has_jit"].truth() ? "JIT" : "no JIT");
   for (const JsonValue& address : status["addresses"].items()) {
-    out += fmt::format("  listens    {}\n", text_of(address));
+    out += fmt::format("  listens    {}\n", shown(address));
   }
   out += fmt::format("  calls      inside {}, made to others {}, travelling {}\n",
                      calls["inside"].count(), calls["made"].count(), calls["travelling"].count());
@@ -83,7 +83,7 @@ std::string summary(const JsonValue& status) {
 std::string overdue(const JsonValue& status) {
   Columns columns({"FUNCTION", "BUNDLE", "CALLER", ">RUNNING", ">PAST DEADLINE"});
   for (const JsonValue& one : status["overdue"].items()) {
-    columns.add({text_of(one["function"]), text_of(one["bundle"]), text_of(one["caller"]),
+    columns.add({shown(one["function"]), shown(one["bundle"]), shown(one["caller"]),
                  duration_of(one["running_ms"]), duration_of(one["overdue_ms"])});
   }
   if (columns.empty()) return {};
@@ -96,7 +96,7 @@ std::string links(const JsonValue& status) {
   Columns columns(
       {"PEER", "ID", "TRANSPORT", ">CALLS IN", ">CALLS OUT", ">WAITING", ">CREDITS LEFT"});
   for (const JsonValue& one : status["links"].items()) {
-    columns.add({text_of(one["peer"]), text_of(one["peer_id"]), text_of(one["transport"]),
+    columns.add({shown(one["peer"]), shown(one["peer_id"]), shown(one["transport"]),
                  number_of(one["calls_in"]), number_of(one["calls_out"]),
                  number_of(one["calls_waiting"]),
                  fmt::format("{}/{}", one["credits_left"].count(), one["credits"].count())});
@@ -110,10 +110,10 @@ std::string bundles(const JsonValue& code) {
   Columns columns({"BUNDLE", "ID", "STATE", "TIER", ">MEMORY", ">CALLS", ">INSIDE", "PINNED"});
   for (const JsonValue& one : code["bundles"].items()) {
     const bool failed = !one["error"].text().empty();
-    columns.add({text_of(one["name"]), text_of(one["id"]).substr(0, kIdDigits),
-                 text_of(one["state"]), text_of(one["tier"]), mebibytes(one["memory_bytes"]),
-                 number_of(one["calls"]), number_of(one["calls_inside"]),
-                 failed ? text_of(one["error"]) : text_of(one["pinned"])});
+    columns.add({shown(one["name"]), shown(one["id"]).substr(0, kIdDigits), shown(one["state"]),
+                 shown(one["tier"]), mebibytes(one["memory_bytes"]), number_of(one["calls"]),
+                 number_of(one["calls_inside"]),
+                 failed ? shown(one["error"]) : shown(one["pinned"])});
   }
   if (columns.empty()) return {};
   return heading("Code", code["bundles_total"], code["bundles"].items().size()) +
@@ -125,7 +125,7 @@ std::string regions(const JsonValue& regions) {
   for (const JsonValue& one : regions["known"].items()) {
     const bool here = one["shard"].kind() == JsonValue::Kind::number;
     const std::string bytes = one["shard_lost"].truth() ? "lost" : mebibytes(one["shard_bytes"]);
-    columns.add({text_of(one["name"]), text_of(one["state"]), text_of(one["type"]),
+    columns.add({shown(one["name"]), shown(one["state"]), shown(one["type"]),
                  number_of(one["elements"]), number_of(one["shards"]),
                  number_of(one["shards_lost"]), here ? bytes : ""});
   }

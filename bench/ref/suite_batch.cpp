@@ -134,7 +134,7 @@ class Thousand {
   Enough enough_;
 };
 
-Status measure(const Scope& scope, LocalTransport transport, Table& table) {
+Status measure_batches(const Scope& scope, LocalTransport transport, Table& table) {
   const bool shm = transport == LocalTransport::shm;
   GODWIT_TRY(
       const auto setup,
@@ -166,8 +166,8 @@ Result<Table> run_ref_batch(const Scope& scope) {
   Table table{.suite = "batch",
               .title = "1,000 objects of 1 KB, times of all together, all sides spinning",
               .more_columns = {"MB/s"}};
-  GODWIT_CHECK(measure(scope, LocalTransport::shm, table));
-  GODWIT_CHECK(measure(scope, LocalTransport::tcp, table));
+  GODWIT_CHECK(measure_batches(scope, LocalTransport::shm, table));
+  GODWIT_CHECK(measure_batches(scope, LocalTransport::tcp, table));
   return table;
 }
 

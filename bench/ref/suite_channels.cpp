@@ -89,7 +89,7 @@ Result<Sample> resolve(Setup& setup, const char* channel, std::uint64_t size,
   return sample;
 }
 
-Status measure(Setup& setup, std::uint64_t size, Table& table) {
+Status measure_channel(Setup& setup, std::uint64_t size, Table& table) {
   const Enough enough{.time_ns = setup.scope().quick ? 5'000'000U : 40'000'000U};
   Contenders all;
   const auto titled = [&](const char* name) {
@@ -129,7 +129,7 @@ Result<Table> run_ref_channels(const Scope& scope) {
   GODWIT_TRY(const auto setup,
              Setup::start(scope, {.largest_bytes = 10'000'000, .redis = true, .channels = true}));
   for (const std::uint64_t size : {1'000, 100'000, 10'000'000}) {
-    GODWIT_CHECK(measure(*setup, size, table));
+    GODWIT_CHECK(measure_channel(*setup, size, table));
   }
   table.notes.emplace_back(
       "A put asks the home for leave, writes, and tells the home, which looks into the channel; a "

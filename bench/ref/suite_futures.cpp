@@ -92,7 +92,8 @@ Result<Sample> by_flag(Setup& setup) {
   });
 }
 
-Status measure(const Scope& scope, LocalTransport transport, std::int64_t spin_us, Table& table) {
+Status measure_futures(const Scope& scope, LocalTransport transport, std::int64_t spin_us,
+                       Table& table) {
   const bool spins = spin_us > 0;
   GODWIT_TRY(
       const auto setup,
@@ -123,7 +124,7 @@ Result<Table> run_ref_futures(const Scope& scope) {
       .title = "From when a promise is kept in one process until Ref::wait returns in another"};
   for (const LocalTransport transport : {LocalTransport::shm, LocalTransport::tcp}) {
     for (const std::int64_t spin_us : {std::int64_t{0}, kPollingSpinUs}) {
-      GODWIT_CHECK(measure(scope, transport, spin_us, table));
+      GODWIT_CHECK(measure_futures(scope, transport, spin_us, table));
     }
   }
   table.notes.emplace_back(

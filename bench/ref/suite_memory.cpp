@@ -54,7 +54,7 @@ Result<Row> watch(const Setup& setup, std::string name, const Act& act) {
   return row;
 }
 
-Status measure(const Scope& scope, LocalTransport transport, Table& table) {
+Status measure_memory(const Scope& scope, LocalTransport transport, Table& table) {
   GODWIT_TRY(const auto setup, Setup::start(scope, {.transport = transport,
                                                     .spin_us = kDefaultSpinUs,
                                                     .largest_bytes = kBytes}));
@@ -83,8 +83,8 @@ Result<Table> run_ref_memory(const Scope& scope) {
   Table table{.suite = "memory",
               .title = "Peak of additional memory, in bytes for each byte of an object of 100 MB",
               .more_columns = {"client VmHWM", "node VmHWM", "in all"}};
-  GODWIT_CHECK(measure(scope, LocalTransport::shm, table));
-  GODWIT_CHECK(measure(scope, LocalTransport::tcp, table));
+  GODWIT_CHECK(measure_memory(scope, LocalTransport::shm, table));
+  GODWIT_CHECK(measure_memory(scope, LocalTransport::tcp, table));
   table.notes.emplace_back(
       "VmHWM counts pages that both have mapped in each of them; \"in all\" counts them once.");
   return table;

@@ -108,7 +108,7 @@ struct Places {
   bool beside_redis;
 };
 
-Status measure(const Scope& scope, const Places& places, Table& table) {
+Status measure_streams(const Scope& scope, const Places& places, Table& table) {
   GODWIT_TRY(const auto setup, Setup::start(scope, {.transport = places.transport,
                                                     .spin_us = kDefaultSpinUs,
                                                     .pinned = false,
@@ -157,7 +157,7 @@ Result<Table> run_ref_streams(const Scope& scope) {
        {Places{"shm", LocalTransport::shm, false, true},
         Places{"home by the producer, tcp", LocalTransport::shm, true, false},
         Places{"tcp", LocalTransport::tcp, false, false}}) {
-    GODWIT_CHECK(measure(scope, places, table));
+    GODWIT_CHECK(measure_streams(scope, places, table));
   }
   table.notes.emplace_back(
       "Three processes on the cores there are: producer, home and consumer. With the home on the "

@@ -93,8 +93,8 @@ std::uint64_t busy_ns(pid_t pid) {
 
 // One row for each number of threads, beside that of one.
 template <class InThreads>
-Status measure(const Scope& scope, const std::string& what, bool has_goal,
-               const InThreads& in_threads_do, Table& table) {
+Status measure_threads(const Scope& scope, const std::string& what, bool has_goal,
+                       const InThreads& in_threads_do, Table& table) {
   const auto title = [&](std::size_t threads) {
     return fmt::format("{}, {} thread{}", what, threads, threads == 1 ? "" : "s");
   };
@@ -132,7 +132,7 @@ Status measure_resolving(const Scope& scope, LocalTransport transport, std::uint
   };
   // Resolved again, small ones of this host do not need the node: a second core is free then.
   const bool alone = shm && size < 100'000;
-  GODWIT_CHECK(measure(scope, what, alone, resolve, table));
+  GODWIT_CHECK(measure_threads(scope, what, alone, resolve, table));
   table.notes.push_back(
       fmt::format("{}: one thread and the node keep {:.2f} cores busy.", what, cores));
   return {};
@@ -142,7 +142,7 @@ Status measure_resolving(const Scope& scope, LocalTransport transport, std::uint
 
 Result<Table> run_ref_threads(const Scope& scope) {
   Table table{.suite = "threads", .title = "Threads of one client resolve objects of their own"};
-  GODWIT_CHECK(measure(
+  GODWIT_CHECK(measure_threads(
       scope, "a loop that shares nothing", false,
       [&](std::size_t threads) { return count_in_threads(scope, threads); }, table));
   for (const LocalTransport transport : {LocalTransport::shm, LocalTransport::tcp}) {

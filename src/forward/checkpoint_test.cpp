@@ -16,7 +16,7 @@ namespace godwit::forward {
 namespace {
 
 using testing::HasSubstr;
-using Item = Walker<32>;
+using SavedWalker = Walker<32>;
 
 struct Stepper {
   const Walk& walk;
@@ -26,7 +26,7 @@ struct Stepper {
   // The walk of `ranks` virtual ranks, whatever number of real ones does it: an item knows where it
   // is.
   template <class Out>
-  void operator()(const Item& item, Out& out) const {
+  void operator()(const SavedWalker& item, Out& out) const {
     const auto at = static_cast<Rank>(item.filling[0]);
     {
       const std::lock_guard lock(mutex);
@@ -35,10 +35,10 @@ struct Stepper {
     for (std::uint32_t i = 0; i < walk.followers(item.id, item.step); ++i) {
       const std::uint64_t id = Walk::follower_id(item.id, item.step, i);
       const Rank to = walk.destination(id, item.step + 1, at);
-      out.emit(Item{.id = id,
-                    .step = item.step + 1,
-                    .from = at,
-                    .filling = {static_cast<std::uint32_t>(to)}},
+      out.emit(SavedWalker{.id = id,
+                           .step = item.step + 1,
+                           .from = at,
+                           .filling = {static_cast<std::uint32_t>(to)}},
                to % out.ranks());
     }
   }
@@ -47,18 +47,19 @@ struct Stepper {
 class CheckpointTest : public testing::Test {
  protected:
   [[nodiscard]] std::string path() const { return (folder_ / "saved").string(); }
-  void seed(Exchange<Item>& exchange, std::uint64_t seeds) const {
+  void seed(Exchange<SavedWalker>& exchange, std::uint64_t seeds) const {
     for (Rank rank = exchange.rank(); rank < walk_.ranks; rank += exchange.ranks()) {
       for (std::uint64_t i = 0; i < seeds; ++i) {
         const std::uint64_t id = Walk::seed_id(rank, i);
         const Rank to = walk_.destination(id, 0, rank);
         exchange.emit(
-            Item{.id = id, .step = 0, .from = rank, .filling = {static_cast<std::uint32_t>(to)}},
+            SavedWalker{
+                .id = id, .step = 0, .from = rank, .filling = {static_cast<std::uint32_t>(to)}},
             to % exchange.ranks());
       }
     }
   }
-  static Rank home_of(const Item& item, Rank ranks) {
+  static Rank home_of(const SavedWalker& item, Rank ranks) {
     return static_cast<Rank>(item.filling[0]) % ranks;
   }
 
@@ -75,7 +76,7 @@ TEST_F(CheckpointTest, IsGoneOnWithByAnotherNumberOfRanks) {
     const ExchangeOptions options{.chunk_bytes = 1024};
     // The first program stops in the middle, after it has saved twice.
     Status done = run_ranks(3, [&](Group& group) -> Status {
-      GODWIT_TRY(auto exchange, Exchange<Item>::create(group, options));
+      GODWIT_TRY(auto exchange, Exchange<SavedWalker>::create(group, options));
       seed(exchange, kSeeds);
       for (int i = 0; i < 2; ++i) {
         GODWIT_TRY([[maybe_unused]] const Round round, exchange.advance());
@@ -86,9 +87,9 @@ TEST_F(CheckpointTest, IsGoneOnWithByAnotherNumberOfRanks) {
     });
     ASSERT_TRUE(done) << done.error().message;
     done = run_ranks(later, [&](Group& group) -> Status {
-      GODWIT_TRY(auto exchange, Exchange<Item>::create(group, options));
+      GODWIT_TRY(auto exchange, Exchange<SavedWalker>::create(group, options));
       GODWIT_TRY(const std::uint64_t round,
-                 exchange.restore(path(), [&](const Item& item, Rank was) {
+                 exchange.restore(path(), [&](const SavedWalker& item, Rank was) {
                    EXPECT_EQ(was, home_of(item, 3));
                    return home_of(item, group.ranks());
                  }));
@@ -109,7 +110,7 @@ TEST_F(CheckpointTest, IsGoneOnWithByAnotherNumberOfRanks) {
 TEST_F(CheckpointTest, HoldsWhatHadNoRoomToo) {
   const ExchangeOptions options{.chunk_bytes = 1024, .queue_bytes = 2048};
   Status done = run_ranks(2, [&](Group& group) -> Status {
-    GODWIT_TRY(auto exchange, Exchange<Item>::create(group, options));
+    GODWIT_TRY(auto exchange, Exchange<SavedWalker>::create(group, options));
     seed(exchange, 500);
     GODWIT_TRY(const Round round, exchange.advance());
     EXPECT_GT(round.held_back, 0U);
@@ -117,7 +118,7 @@ TEST_F(CheckpointTest, HoldsWhatHadNoRoomToo) {
   });
   ASSERT_TRUE(done) << done.error().message;
   done = run_ranks(2, [&](Group& group) -> Status {
-    GODWIT_TRY(auto exchange, Exchange<Item>::create(group));
+    GODWIT_TRY(auto exchange, Exchange<SavedWalker>::create(group));
     GODWIT_TRY([[maybe_unused]] const std::uint64_t saved, exchange.restore(path()));
     GODWIT_TRY([[maybe_unused]] const RunReport report,
                exchange.run(Stepper{walk_, mutex_, traffic_}));
@@ -129,7 +130,7 @@ TEST_F(CheckpointTest, HoldsWhatHadNoRoomToo) {
 
 TEST_F(CheckpointTest, IsMadeDuringARun) {
   const Status done = run_ranks(2, [&](Group& group) -> Status {
-    GODWIT_TRY(auto exchange, Exchange<Item>::create(group));
+    GODWIT_TRY(auto exchange, Exchange<SavedWalker>::create(group));
     seed(exchange, 100);
     GODWIT_TRY(const RunReport report,
                exchange.run(Stepper{walk_, mutex_, traffic_},
@@ -148,7 +149,7 @@ TEST_F(CheckpointTest, IsMadeDuringARun) {
 // How restoring on two ranks ends.
 Status restored(const std::string& path) {
   return run_ranks(2, [&](Group& group) -> Status {
-    GODWIT_TRY(auto exchange, Exchange<Item>::create(group));
+    GODWIT_TRY(auto exchange, Exchange<SavedWalker>::create(group));
     GODWIT_TRY([[maybe_unused]] const std::uint64_t round, exchange.restore(path));
     return {};
   });
@@ -161,7 +162,7 @@ TEST_F(CheckpointTest, TellsWhatIsWrongWithAFolder) {
   EXPECT_THAT(done.error().message, HasSubstr(path()));
 
   done = run_ranks(2, [&](Group& group) -> Status {
-    GODWIT_TRY(auto exchange, Exchange<Item>::create(group));
+    GODWIT_TRY(auto exchange, Exchange<SavedWalker>::create(group));
     seed(exchange, 100);
     EXPECT_EQ(exchange.checkpoint(path()).error().code, ErrorCode::invalid_argument);
     GODWIT_TRY([[maybe_unused]] const Round round, exchange.advance());
@@ -209,7 +210,7 @@ TEST_F(CheckpointTest, OfOtherItemsIsRefused) {
 
 TEST_F(CheckpointTest, ThatCannotBeWrittenLeavesTheExchangeAlone) {
   const Status done = run_ranks(2, [&](Group& group) -> Status {
-    GODWIT_TRY(auto exchange, Exchange<Item>::create(group));
+    GODWIT_TRY(auto exchange, Exchange<SavedWalker>::create(group));
     seed(exchange, 100);
     GODWIT_TRY([[maybe_unused]] const Round round, exchange.advance());
     const Status refused = exchange.checkpoint("/dev/null/nowhere");

@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-struct Ball {
+struct Pebble {
   std::uint32_t id = 0;
 };
 struct Cube {
@@ -55,7 +55,7 @@ TEST(ExchangeRefuses, OptionsThatMakeNoSense) {
   ASSERT_TRUE(members);
   Group& alone = members->front();
   const auto expect_refused = [&](const ExchangeOptions& options, const char* name) {
-    const auto exchange = Exchange<Ball>::create(alone, options);
+    const auto exchange = Exchange<Pebble>::create(alone, options);
     ASSERT_FALSE(exchange);
     EXPECT_EQ(exchange.error().code, ErrorCode::invalid_argument);
     EXPECT_THAT(exchange.error().message, HasSubstr(name));
@@ -71,61 +71,61 @@ TEST(ExchangeRefuses, DifferentItemsOnDifferentRanks) {
     if (group.rank() == 1) {
       GODWIT_TRY(auto exchange, Exchange<Cube>::create(group));
     } else {
-      GODWIT_TRY(auto exchange, Exchange<Ball>::create(group));
+      GODWIT_TRY(auto exchange, Exchange<Pebble>::create(group));
     }
     return {};
   });
   expect_all(ends, ErrorCode::type_mismatch, "Cube of 8 bytes");
-  expect_all(ends, ErrorCode::type_mismatch, "Ball of 4 bytes");
+  expect_all(ends, ErrorCode::type_mismatch, "Pebble of 4 bytes");
 }
 
 TEST(ExchangeRefuses, RanksThatAreNotThere) {
   const auto ends = ends_of(3, [](Group& group) -> Status {
-    GODWIT_TRY(auto exchange, Exchange<Ball>::create(group));
-    EXPECT_EQ(exchange.try_emit(Ball{}, 3), Emitted::bad_rank);  // told to the caller alone
-    EXPECT_EQ(exchange.try_emit(Ball{}, -1), Emitted::bad_rank);
+    GODWIT_TRY(auto exchange, Exchange<Pebble>::create(group));
+    EXPECT_EQ(exchange.try_emit(Pebble{}, 3), Emitted::bad_rank);  // told to the caller alone
+    EXPECT_EQ(exchange.try_emit(Pebble{}, -1), Emitted::bad_rank);
     GODWIT_TRY([[maybe_unused]] const Round fine, exchange.advance());
     if (group.rank() == 2) {
-      EXPECT_EQ(exchange.emit(Ball{}, 17), Emitted::bad_rank);
+      EXPECT_EQ(exchange.emit(Pebble{}, 17), Emitted::bad_rank);
     }
     GODWIT_TRY([[maybe_unused]] const Round round, exchange.advance());
     return {};
   });
-  expect_all(ends, ErrorCode::invalid_argument, "rank 2 emitted a Ball to rank 17");
+  expect_all(ends, ErrorCode::invalid_argument, "rank 2 emitted a Pebble to rank 17");
 }
 
 TEST(ExchangeRefuses, ABadRankInAKernel) {
   for (const Pace pace : {Pace::rounds, Pace::free}) {
     const auto ends = ends_of(4, [pace](Group& group) -> Status {
-      GODWIT_TRY(auto exchange, Exchange<Ball>::create(group));
-      for (std::uint32_t i = 0; i < 100; ++i) exchange.emit(Ball{i}, static_cast<Rank>(i % 4));
+      GODWIT_TRY(auto exchange, Exchange<Pebble>::create(group));
+      for (std::uint32_t i = 0; i < 100; ++i) exchange.emit(Pebble{i}, static_cast<Rank>(i % 4));
       GODWIT_TRY([[maybe_unused]] const RunReport report,
                  exchange.run(
-                     [](const Ball& ball, auto& out) {
+                     [](const Pebble& ball, auto& out) {
                        out.emit(ball, ball.id == 77 ? -5 : (out.rank() + 1) % out.ranks());
                      },
                      pace));
       return {};
     });
-    expect_all(ends, ErrorCode::invalid_argument, "emitted a Ball to rank -5");
+    expect_all(ends, ErrorCode::invalid_argument, "emitted a Pebble to rank -5");
   }
 }
 
 TEST(ExchangeRefuses, ItemsBeyondItsMemoryIfTheyMayNotSpill) {
   const ExchangeOptions options{.chunk_bytes = 1024, .queue_bytes = 4096, .spill_bytes = 0};
   const auto ends = ends_of(2, [&](Group& group) -> Status {
-    GODWIT_TRY(auto exchange, Exchange<Ball>::create(group, options));
+    GODWIT_TRY(auto exchange, Exchange<Pebble>::create(group, options));
     std::uint32_t taken = 0;
-    while (exchange.try_emit(Ball{taken}, 1 - group.rank()) == Emitted::ok) ++taken;
-    EXPECT_EQ(taken, 4 * 960 / sizeof(Ball));
+    while (exchange.try_emit(Pebble{taken}, 1 - group.rank()) == Emitted::ok) ++taken;
+    EXPECT_EQ(taken, 4 * 960 / sizeof(Pebble));
     GODWIT_TRY(const Round round, exchange.advance());
     EXPECT_EQ(round.incoming, taken);
     // When they are processed there is room again.
     GODWIT_TRY([[maybe_unused]] const Round empty, exchange.advance());
     GODWIT_TRY([[maybe_unused]] const Round settled, exchange.advance());
-    EXPECT_EQ(exchange.try_emit(Ball{}, 1 - group.rank()), Emitted::ok);
+    EXPECT_EQ(exchange.try_emit(Pebble{}, 1 - group.rank()), Emitted::ok);
     // emit() instead of try_emit(): loud.
-    while (exchange.emit(Ball{}, 1 - group.rank()) == Emitted::ok) {
+    while (exchange.emit(Pebble{}, 1 - group.rank()) == Emitted::ok) {
     }
     GODWIT_TRY([[maybe_unused]] const Round round2, exchange.advance());
     return {};
@@ -136,8 +136,8 @@ TEST(ExchangeRefuses, ItemsBeyondItsMemoryIfTheyMayNotSpill) {
 TEST(ExchangeRefuses, ItemsBeyondItsFile) {
   const ExchangeOptions options{.chunk_bytes = 1024, .queue_bytes = 4096, .spill_bytes = 10'000};
   const auto ends = ends_of(2, [&](Group& group) -> Status {
-    GODWIT_TRY(auto exchange, Exchange<Ball>::create(group, options));
-    for (std::uint32_t i = 0; i < 10'000; ++i) exchange.emit(Ball{i}, 1 - group.rank());
+    GODWIT_TRY(auto exchange, Exchange<Pebble>::create(group, options));
+    for (std::uint32_t i = 0; i < 10'000; ++i) exchange.emit(Pebble{i}, 1 - group.rank());
     GODWIT_TRY([[maybe_unused]] const Round round, exchange.advance());
     return {};
   });
@@ -148,8 +148,8 @@ TEST(ExchangeRefuses, AFolderThatIsNotThere) {
   const ExchangeOptions options{
       .chunk_bytes = 1024, .queue_bytes = 1024, .spill_folder = "/no/such/folder"};
   const auto ends = ends_of(2, [&](Group& group) -> Status {
-    GODWIT_TRY(auto exchange, Exchange<Ball>::create(group, options));
-    for (std::uint32_t i = 0; i < 10'000; ++i) exchange.emit(Ball{i}, 1 - group.rank());
+    GODWIT_TRY(auto exchange, Exchange<Pebble>::create(group, options));
+    for (std::uint32_t i = 0; i < 10'000; ++i) exchange.emit(Pebble{i}, 1 - group.rank());
     GODWIT_TRY([[maybe_unused]] const Round round, exchange.advance());
     return {};
   });
@@ -158,23 +158,23 @@ TEST(ExchangeRefuses, AFolderThatIsNotThere) {
 
 TEST(ExchangeRefuses, ReducedItemsThatNobodyReduces) {
   const auto ends = ends_of(2, [](Group& group) -> Status {
-    GODWIT_TRY(auto exchange, Exchange<Reduced<Ball>>::create(group));
-    if (group.rank() == 0) exchange.reduce<Ball>([](const Ball&) {});
+    GODWIT_TRY(auto exchange, Exchange<Reduced<Pebble>>::create(group));
+    if (group.rank() == 0) exchange.reduce<Pebble>([](const Pebble&) {});
     GODWIT_TRY([[maybe_unused]] const Round round, exchange.advance());
     return {};
   });
-  expect_all(ends, ErrorCode::invalid_argument, "rank 1 did not say how a Ball is reduced");
+  expect_all(ends, ErrorCode::invalid_argument, "rank 1 did not say how a Pebble is reduced");
 }
 
 TEST(ExchangeEnds, WhenARankLeaves) {
   for (const Pace pace : {Pace::rounds, Pace::free}) {
     const auto ends = ends_of(4, [pace](Group& group) -> Status {
-      GODWIT_TRY(auto exchange, Exchange<Ball>::create(group));
+      GODWIT_TRY(auto exchange, Exchange<Pebble>::create(group));
       GODWIT_TRY([[maybe_unused]] const Round round, exchange.advance());
       if (group.rank() == 3) return fail(ErrorCode::node_lost, "rank 3 left, by itself");
-      exchange.emit(Ball{}, 3);
+      exchange.emit(Pebble{}, 3);
       GODWIT_TRY([[maybe_unused]] const RunReport report,
-                 exchange.run([](const Ball&, auto&) {}, pace));
+                 exchange.run([](const Pebble&, auto&) {}, pace));
       return {};
     });
     expect_all(ends, ErrorCode::node_lost, "rank 3 left");
@@ -185,10 +185,10 @@ TEST(ExchangeEnds, WhenARankLeaves) {
 TEST(ExchangeEnds, WithoutComplaintWhenAllIsDone) {
   for (int i = 0; i < 200; ++i) {
     const auto ends = ends_of(4, [i](Group& group) -> Status {
-      GODWIT_TRY(auto exchange, Exchange<Ball>::create(group));
-      exchange.emit(Ball{}, (group.rank() + 1) % 4);
+      GODWIT_TRY(auto exchange, Exchange<Pebble>::create(group));
+      exchange.emit(Pebble{}, (group.rank() + 1) % 4);
       GODWIT_TRY([[maybe_unused]] const RunReport report,
-                 exchange.run([](const Ball&, auto&) {}, i % 2 == 0 ? Pace::free : Pace::rounds));
+                 exchange.run([](const Pebble&, auto&) {}, i % 2 == 0 ? Pace::free : Pace::rounds));
       return {};
     });
     for (const Status& end : ends) ASSERT_TRUE(end) << end.error().message;
@@ -200,11 +200,11 @@ TEST(ExchangeEnds, WhenAKernelThrows) {
     std::vector<std::string> thrown(2);
     const auto ends = ends_of(2, [&](Group& group) -> Status {
       GODWIT_TRY(auto exchange,
-                 Exchange<Ball>::create(group, {.chunk_bytes = 1024, .workers = workers}));
-      for (std::uint32_t i = 0; i < 5000; ++i) exchange.emit(Ball{i}, 0);
+                 Exchange<Pebble>::create(group, {.chunk_bytes = 1024, .workers = workers}));
+      for (std::uint32_t i = 0; i < 5000; ++i) exchange.emit(Pebble{i}, 0);
       try {
         GODWIT_TRY([[maybe_unused]] const RunReport report,
-                   exchange.run([](const Ball& ball, auto&) {
+                   exchange.run([](const Pebble& ball, auto&) {
                      if (ball.id == 4000) throw std::runtime_error("no way");
                    }));
       } catch (const std::runtime_error& error) {
@@ -220,7 +220,7 @@ TEST(ExchangeEnds, WhenARankDoesNotCome) {
   const ExchangeOptions options{.patience = std::chrono::milliseconds(100)};
   std::atomic<bool> told = false;
   const auto ends = ends_of(2, [&](Group& group) -> Status {
-    GODWIT_TRY(auto exchange, Exchange<Ball>::create(group, options));
+    GODWIT_TRY(auto exchange, Exchange<Pebble>::create(group, options));
     if (group.rank() == 1) {
       told.wait(false);  // in a kernel of its own that takes too long
     }
@@ -235,11 +235,12 @@ TEST(ExchangeEnds, WhenARankDoesNotCome) {
 
 TEST(ExchangeEnds, WhenRanksDoDifferentThings) {
   const auto ends = ends_of(2, [&](Group& group) -> Status {
-    GODWIT_TRY(auto exchange, Exchange<Ball>::create(group));
+    GODWIT_TRY(auto exchange, Exchange<Pebble>::create(group));
     if (group.rank() == 0) {
       GODWIT_TRY([[maybe_unused]] const Round round, exchange.advance());
     } else {
-      GODWIT_TRY([[maybe_unused]] const RunReport report, exchange.run([](const Ball&, auto&) {}));
+      GODWIT_TRY([[maybe_unused]] const RunReport report,
+                 exchange.run([](const Pebble&, auto&) {}));
     }
     return {};
   });

@@ -13,7 +13,7 @@
 namespace godwit::forward {
 namespace {
 
-struct Ball {
+struct Hopper {
   std::uint32_t hops = 0;
 };
 
@@ -21,13 +21,14 @@ TEST(ExchangeTrace, IsOneFileWithTheTimelineOfEveryRank) {
   const TestFolder folder;
   const std::string path = (folder / "trace.json").string();
   const Status done = run_ranks(3, [&](Group& group) -> Status {
-    GODWIT_TRY(auto exchange, Exchange<Ball>::create(group, {.workers = 2, .trace_events = 1000}));
+    GODWIT_TRY(auto exchange,
+               Exchange<Hopper>::create(group, {.workers = 2, .trace_events = 1000}));
     for (const Pace pace : {Pace::rounds, Pace::free}) {
-      for (int i = 0; i < 100; ++i) exchange.emit(Ball{3}, i % 3);
+      for (int i = 0; i < 100; ++i) exchange.emit(Hopper{3}, i % 3);
       GODWIT_TRY([[maybe_unused]] const RunReport report, exchange.run(
-                                                              [](const Ball& ball, auto& out) {
+                                                              [](const Hopper& ball, auto& out) {
                                                                 if (ball.hops > 0)
-                                                                  out.emit(Ball{ball.hops - 1},
+                                                                  out.emit(Hopper{ball.hops - 1},
                                                                            (out.rank() + 1) % 3);
                                                               },
                                                               pace));
@@ -50,7 +51,7 @@ TEST(ExchangeTrace, IsOneFileWithTheTimelineOfEveryRank) {
 TEST(ExchangeTrace, ThatCannotBeWrittenIsAnErrorOnAllRanks) {
   std::atomic<int> refused = 0;
   const Status done = run_ranks(2, [&](Group& group) -> Status {
-    GODWIT_TRY(auto exchange, Exchange<Ball>::create(group));
+    GODWIT_TRY(auto exchange, Exchange<Hopper>::create(group));
     const Status saved = exchange.save_trace("/no/such/folder/trace.json");
     if (!saved && saved.error().code == ErrorCode::io) ++refused;
     return {};
@@ -62,15 +63,15 @@ TEST(ExchangeTrace, ThatCannotBeWrittenIsAnErrorOnAllRanks) {
 TEST(ExchangeStatus, TellsOfItemsThatGoBackAndForth) {
   for (const bool ping_pong : {true, false}) {
     const Status done = run_ranks(3, [&](Group& group) -> Status {
-      GODWIT_TRY(auto exchange, Exchange<Ball>::create(group));
+      GODWIT_TRY(auto exchange, Exchange<Hopper>::create(group));
       if (group.rank() == 0) {
-        for (int i = 0; i < 1000; ++i) exchange.emit(Ball{6}, 1);
+        for (int i = 0; i < 1000; ++i) exchange.emit(Hopper{6}, 1);
       }
       GODWIT_TRY([[maybe_unused]] const RunReport report,
-                 exchange.run([&](const Ball& ball, auto& out) {
+                 exchange.run([&](const Hopper& ball, auto& out) {
                    if (ball.hops == 0) return;
                    const Rank on = (out.rank() + 1) % 3;
-                   out.emit(Ball{ball.hops - 1}, ping_pong ? 1 - out.rank() : on);
+                   out.emit(Hopper{ball.hops - 1}, ping_pong ? 1 - out.rank() : on);
                  }));
       const ExchangeStatus status = exchange.status();
       if (ping_pong && group.rank() == 0) {

@@ -22,27 +22,27 @@ struct ComponentsOptions {
   AskOptions ask;
 };
 
-struct Timed {
+struct TimedComponents {
   Components found;
   double seconds = 0;
 };
-Outcome<Timed> find(const ComponentsOptions& options, const Graph& graph, TermId label) {
+Outcome<TimedComponents> find(const ComponentsOptions& options, const Graph& graph, TermId label) {
   if (options.ask.how == How::reference) {
     const Stopwatch watch;
     Components found = connected_components(graph, label);
-    return Timed{std::move(found), watch.seconds()};
+    return TimedComponents{std::move(found), watch.seconds()};
   }
   GODWIT_TRY(const AttachedGraph attached, attach_graph(options.ask, graph));
   const auto ask = options.ask.how == How::travel ? components_by_travel : components_by_pull;
   const Stopwatch watch;
   GODWIT_TRY(Components found, ask(attached.where, label));
-  return Timed{std::move(found), watch.seconds()};
+  return TimedComponents{std::move(found), watch.seconds()};
 }
 
 Ended run(const ComponentsOptions& options, bool json) {
   GODWIT_TRY(const Graph graph, open_graph(options.file));
   GODWIT_TRY(const TermId label, find_predicate(graph, options.predicate));
-  GODWIT_TRY(const Timed timed, find(options, graph, label));
+  GODWIT_TRY(const TimedComponents timed, find(options, graph, label));
   const auto& [found, seconds] = timed;
   if (json) {
     trace::Json out;

@@ -28,27 +28,27 @@ struct Options {
   AskOptions ask;
 };
 
-struct Timed {
+struct TimedRanks {
   PageRank found;
   double seconds = 0;
 };
-Outcome<Timed> find(const Options& options, const Graph& graph) {
+Outcome<TimedRanks> find(const Options& options, const Graph& graph) {
   if (options.ask.how == How::reference) {
     const Stopwatch watch;
     PageRank found = page_rank(graph, options.rank);
-    return Timed{std::move(found), watch.seconds()};
+    return TimedRanks{std::move(found), watch.seconds()};
   }
   GODWIT_TRY(const AttachedGraph attached, attach_graph(options.ask, graph));
   const auto ask = options.ask.how == How::travel ? page_rank_by_travel : page_rank_by_pull;
   const Stopwatch watch;
   GODWIT_TRY(PageRank found, ask(attached.where, options.rank));
-  return Timed{std::move(found), watch.seconds()};
+  return TimedRanks{std::move(found), watch.seconds()};
 }
 
 Ended run(Options options, bool json) {
   GODWIT_TRY(const Graph graph, open_graph(options.file));
   GODWIT_TRY(options.rank.label, find_predicate(graph, options.predicate));
-  GODWIT_TRY(const Timed timed, find(options, graph));
+  GODWIT_TRY(const TimedRanks timed, find(options, graph));
   const auto& [found, seconds] = timed;
   const std::vector<TermId> top = top_ranked(found, options.top);
   if (json) {

@@ -97,22 +97,23 @@ Outcome<Query> query_from(const std::string& text) {
   return *std::move(query);
 }
 
-struct Timed {
+struct TimedAnswer {
   Answer answer;  // of the edges that a fleet's nodes look at there is no count
   double seconds = 0;
 };
-Outcome<Timed> answer_query(const QueryOptions& options, const Graph& graph, const Query& query) {
+Outcome<TimedAnswer> answer_query(const QueryOptions& options, const Graph& graph,
+                                  const Query& query) {
   const Plan plan = make_plan(graph, query);
   if (options.ask.how == How::reference) {
     const Stopwatch watch;
     GODWIT_TRY(Answer answer, evaluate(graph, query, plan));
-    return Timed{std::move(answer), watch.seconds()};
+    return TimedAnswer{std::move(answer), watch.seconds()};
   }
   GODWIT_TRY(const AttachedGraph attached, attach_graph(options.ask, graph));
   const auto ask = options.ask.how == How::travel ? query_by_travel : query_by_pull;
   const Stopwatch watch;
   GODWIT_TRY(Table table, ask(attached.where, graph, query, plan, {}));
-  return Timed{{.table = std::move(table)}, watch.seconds()};
+  return TimedAnswer{{.table = std::move(table)}, watch.seconds()};
 }
 
 Ended run(const QueryOptions& options, bool json) {
@@ -122,7 +123,7 @@ Ended run(const QueryOptions& options, bool json) {
     fmt::print("{}", explain(graph, query, make_plan(graph, query)));
     return {};
   }
-  GODWIT_TRY(const Timed timed, answer_query(options, graph, query));
+  GODWIT_TRY(const TimedAnswer timed, answer_query(options, graph, query));
   const auto& [answer, seconds] = timed;
   if (json) {
     print_json(graph, answer, seconds);

@@ -47,32 +47,32 @@ void add_walk_options(CLI::App& command, WalkOptions& options) {
   add_ask_options(command, options.ask);
 }
 
-struct Timed {
+struct TimedWalk {
   BreadthFirst found;
   double seconds = 0;
 };
-Outcome<Timed> ask_fleet(const WalkOptions& options, const Graph& graph, TermId start,
-                         const Walk& walk, std::uint32_t hops) {
+Outcome<TimedWalk> ask_fleet(const WalkOptions& options, const Graph& graph, TermId start,
+                             const Walk& walk, std::uint32_t hops) {
   GODWIT_TRY(const AttachedGraph attached, attach_graph(options.ask, graph));
   if (options.ask.how == How::pull) {
     const Stopwatch watch;
     GODWIT_TRY(BreadthFirst found, breadth_first_by_pull(attached.where, start, walk, hops));
-    return Timed{std::move(found), watch.seconds()};
+    return TimedWalk{std::move(found), watch.seconds()};
   }
   GODWIT_TRY(Walker walker, Walker::create(attached.where));
   const Stopwatch watch;
   GODWIT_TRY(BreadthFirst found, walker.breadth_first(start, walk, hops));
-  return Timed{std::move(found), watch.seconds()};
+  return TimedWalk{std::move(found), watch.seconds()};
 }
 
-Outcome<Timed> search(const WalkOptions& options, const Graph& graph, TermId start,
-                      const Walk& walk) {
+Outcome<TimedWalk> search(const WalkOptions& options, const Graph& graph, TermId start,
+                          const Walk& walk) {
   if (options.ask.how != How::reference) {
     return ask_fleet(options, graph, start, walk, kUnreached);
   }
   const Stopwatch watch;
   BreadthFirst found = breadth_first(graph, start, walk);
-  return Timed{std::move(found), watch.seconds()};
+  return TimedWalk{std::move(found), watch.seconds()};
 }
 
 struct TimedNeighbourhood {
@@ -86,7 +86,7 @@ Outcome<TimedNeighbourhood> find_near(const WalkOptions& options, const Graph& g
     Neighbourhood found = k_hop(graph, start, walk, options.hops);
     return TimedNeighbourhood{std::move(found), watch.seconds()};
   }
-  GODWIT_TRY(Timed timed, ask_fleet(options, graph, start, walk, options.hops));
+  GODWIT_TRY(TimedWalk timed, ask_fleet(options, graph, start, walk, options.hops));
   BreadthFirst& walked = timed.found;
   return TimedNeighbourhood{{vertices_of(walked), std::move(walked.levels), walked.edges},
                             timed.seconds};

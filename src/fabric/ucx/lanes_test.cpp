@@ -12,8 +12,8 @@
 namespace godwit::fabric::ucx {
 namespace {
 
-constexpr std::size_t kBody = std::size_t{3} << 20;
-constexpr std::size_t kBodies = 12;
+constexpr std::size_t kLaneBody = std::size_t{3} << 20;
+constexpr std::size_t kLaneBodies = 12;
 
 UcxOptions with(std::size_t connections) {
   UcxOptions options;
@@ -26,7 +26,7 @@ struct Pair : TestPair {
       : TestPair(with(server_connections), with(client_connections)) {}
 
   void send_many(TestPeer& from, LinkId link, std::uint64_t first) {
-    for (std::uint64_t i = first; i < first + kBodies; ++i) {
+    for (std::uint64_t i = first; i < first + kLaneBodies; ++i) {
       ASSERT_EQ(from.send(link, {.id = i}, bodies[i % bodies.size()], i), Sent::later);
     }
   }
@@ -40,8 +40,8 @@ struct Pair : TestPair {
     EXPECT_EQ(ids.size(), count);
   }
 
-  const std::vector<std::string> bodies{pattern(kBody, 1), pattern(kBody + 1, 2),
-                                        pattern(kBody - 1, 3)};
+  const std::vector<std::string> bodies{pattern(kLaneBody, 1), pattern(kLaneBody + 1, 2),
+                                        pattern(kLaneBody - 1, 3)};
 };
 
 std::set<int> open_sockets() {
@@ -65,12 +65,12 @@ TEST(UcxLanes, BodiesAreSpreadOnceThereIsMuchToSendWhoeverSends) {
     TestPeer& to = server_sends ? pair.client : pair.server;
     const LinkId link = server_sends ? pair.server_link : pair.client_link;
     for (std::size_t round = 1; round <= 3; ++round) {
-      pair.send_many(from, link, kBodies * round);
+      pair.send_many(from, link, kLaneBodies * round);
       ASSERT_TRUE(pair.pump([&] {
-        return to.received.size() == kBodies * round && from.sent.size() == kBodies * round;
+        return to.received.size() == kLaneBodies * round && from.sent.size() == kLaneBodies * round;
       }));
     }
-    pair.expect_all(to, 3 * kBodies);
+    pair.expect_all(to, 3 * kLaneBodies);
     ASSERT_TRUE(pair.pump([&] {
       return pair.client.transport->lane_count() == 3 && pair.server.transport->lane_count() == 3;
     }));
@@ -90,13 +90,14 @@ TEST(UcxLanes, ThereAreNoMoreThanTheSideWithFewerWants) {
     pair.send_many(pair.client, pair.client_link, 0);
     pair.send_many(pair.server, pair.server_link, 0);
     ASSERT_TRUE(pair.pump([&] {
-      return pair.server.received.size() == kBodies && pair.client.received.size() == kBodies &&
+      return pair.server.received.size() == kLaneBodies &&
+             pair.client.received.size() == kLaneBodies &&
              pair.server.transport->lane_count() == lanes &&
              pair.client.transport->lane_count() == lanes;
     })) << server
         << " " << client;
-    pair.expect_all(pair.server, kBodies);
-    pair.expect_all(pair.client, kBodies);
+    pair.expect_all(pair.server, kLaneBodies);
+    pair.expect_all(pair.client, kLaneBodies);
   }
 }
 

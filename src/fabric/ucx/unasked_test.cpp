@@ -7,10 +7,10 @@
 namespace godwit::fabric::ucx {
 namespace {
 
-constexpr std::size_t kBody = std::size_t{1} << 20;
+constexpr std::size_t kUnaskedBody = std::size_t{1} << 20;
 
 TEST(UcxUnasked, BodiesLeaveBeforeTheReceiverHasSeenAnyOfThem) {
-  const std::string body = pattern(kBody);
+  const std::string body = pattern(kUnaskedBody);
   TestPair pair;
   ASSERT_EQ(pair.client.send(pair.client_link, {.id = 7}, body, 1), Sent::later);
   // Nobody polls at the server, and the sockets hold it.
@@ -23,16 +23,17 @@ TEST(UcxUnasked, BodiesLeaveBeforeTheReceiverHasSeenAnyOfThem) {
 }
 
 TEST(UcxUnasked, TheWindowBoundsWhatAStuckReceiverHasToTake) {
-  const std::string body = pattern(kBody);
+  const std::string body = pattern(kUnaskedBody);
   TestPair pair;
-  constexpr std::uint64_t kBodies = 3 * kUnaskedWindow / kBody;
-  for (std::uint64_t i = 0; i < kBodies; ++i) {
+  constexpr std::uint64_t kUnaskedBodies = 3 * kUnaskedWindow / kUnaskedBody;
+  for (std::uint64_t i = 0; i < kUnaskedBodies; ++i) {
     ASSERT_EQ(pair.client.send(pair.client_link, {.id = i}, body, i), Sent::later);
   }
   std::size_t most = 0;
   ASSERT_TRUE(pair.pump([&] {
     most = std::max(most, pair.server.transport->inbound_bytes());
-    return pair.server.received.size() == kBodies && pair.client.sent.size() == kBodies;
+    return pair.server.received.size() == kUnaskedBodies &&
+           pair.client.sent.size() == kUnaskedBodies;
   }));
   for (const auto& message : pair.server.received) {
     ASSERT_TRUE(text_of(message.body.view()) == body);
@@ -45,9 +46,9 @@ TEST(UcxUnasked, TheWindowBoundsWhatAStuckReceiverHasToTake) {
 
 // The window comes back: otherwise all but the first would be offered for the rest of its life.
 TEST(UcxUnasked, ALinkSendsThemForAsLongAsItLives) {
-  const std::string body = pattern(kBody);
+  const std::string body = pattern(kUnaskedBody);
   TestPair pair;
-  for (std::uint64_t i = 0; i < 4 * kUnaskedWindow / kBody; ++i) {
+  for (std::uint64_t i = 0; i < 4 * kUnaskedWindow / kUnaskedBody; ++i) {
     ASSERT_EQ(pair.client.send(pair.client_link, {.id = i}, body, i), Sent::later);
     ASSERT_TRUE(pair.pump([&] { return pair.server.received.size() == i + 1; }));
   }
@@ -62,7 +63,7 @@ TEST(UcxUnasked, ALinkSendsThemForAsLongAsItLives) {
 TEST(UcxUnasked, AProcessWithLittleMemoryIsAsked) {
   UcxOptions little;
   little.inbound_budget_bytes = 2 * kUnaskedWindow;
-  const std::string body = pattern(kBody);
+  const std::string body = pattern(kUnaskedBody);
   TestPair pair(little);
   ASSERT_EQ(pair.client.send(pair.client_link, {}, body, 1), Sent::later);
   ASSERT_FALSE(pump(
@@ -71,7 +72,7 @@ TEST(UcxUnasked, AProcessWithLittleMemoryIsAsked) {
 }
 
 TEST(UcxUnasked, BodiesOfALinkThatItsSenderClosesAtOnceArrive) {
-  const std::string body = pattern(kBody);
+  const std::string body = pattern(kUnaskedBody);
   for (int round = 0; round < 20; ++round) {
     TestPair pair;
     for (std::uint64_t i = 0; i < 4; ++i) {
@@ -102,8 +103,8 @@ TEST(UcxUnasked, AnnouncementsThatBreakTheRulesEndTheLink) {
   } all[] = {{"more than the window", {.size = kUnaskedWindow + 1, .stream = 1}, 1},
              {"smaller than they may be", {.size = kLeastUnasked - 1, .stream = 1}, 1},
              {"empty", {.size = 0, .stream = 1}, 1},
-             {"no stream", {.size = kBody, .stream = 0}, 1},
-             {"a chunk of another one", {.size = kBody, .stream = 1}, 2}};
+             {"no stream", {.size = kUnaskedBody, .stream = 0}, 1},
+             {"a chunk of another one", {.size = kUnaskedBody, .stream = 1}, 2}};
   for (const auto& one : all) {
     TestPeer server;
     Impostor peer(server, server.listen());
@@ -119,8 +120,8 @@ TEST(UcxUnasked, TheSameStreamTwiceOrMoreThanTheWindowTogetherEndsTheLink) {
   for (const std::uint64_t second : {1U, 2U}) {
     TestPeer server;
     Impostor peer(server, server.listen());
-    const std::uint64_t size = second == 1 ? kBody : kUnaskedWindow;
-    peer.announce({.size = kBody, .stream = 1}, chunk, 1);
+    const std::uint64_t size = second == 1 ? kUnaskedBody : kUnaskedWindow;
+    peer.announce({.size = kUnaskedBody, .stream = 1}, chunk, 1);
     peer.announce({.size = size, .stream = second}, chunk, second);
     EXPECT_EQ(peer.end_of_link().code, ErrorCode::protocol_violation);
     EXPECT_EQ(server.transport->inbound_bytes(), 0U);
@@ -140,8 +141,8 @@ TEST(UcxUnasked, ChunksBeyondTheAnnouncedSizeEndTheLink) {
 TEST(UcxUnasked, APeerThatDiesInTheMiddleLeavesNothingBehind) {
   TestPeer server;
   Impostor peer(server, server.listen());
-  peer.announce({.size = kBody, .stream = 1}, pattern(kLeastUnasked), 1);
-  ASSERT_TRUE(peer.pump([&] { return server.transport->inbound_bytes() == kBody; }));
+  peer.announce({.size = kUnaskedBody, .stream = 1}, pattern(kLeastUnasked), 1);
+  ASSERT_TRUE(peer.pump([&] { return server.transport->inbound_bytes() == kUnaskedBody; }));
   peer.hang_up();
   EXPECT_EQ(peer.end_of_link().code, ErrorCode::link_lost);
   EXPECT_EQ(server.transport->inbound_bytes(), 0U);
