@@ -212,7 +212,7 @@ TEST(CallSimulation, CallsEndOnceAndRightWithoutTrouble) {
 }
 
 // A sanitized build runs ten times slower; it sees the same code with fewer seeds.
-constexpr std::size_t kSeeds = kSanitized ? 500 : 5000;
+constexpr std::size_t kSeeds = kSanitized ? 200 : 5000;
 
 TEST(CallSimulation, HoldsUnderFiveThousandSeedsOfTrouble) {
   run_seeds(kSeeds, 40);
@@ -273,25 +273,6 @@ TEST(CallSimulation, IdempotentCallsSurviveACrashAndPlainOnesSayNodeLost) {
   EXPECT_EQ(plain.outcome.ending, Ending::node_lost);
   EXPECT_TRUE(plain.outcome.may_have_started);
   EXPECT_EQ(again.outcome.ending, Ending::ok);
-}
-
-// Acks of a stream leave so: posted from the thread that ends the process next.
-TEST(CallSimulation, WhatWasPostedBeforeAProcessEndsStillLeaves) {
-  SimFleet fleet(7, {}, {});
-  static constexpr auto call = [](SimFleet& from) -> Record& {
-    return from.call(from.client_process(0), from.node(0), 0, echo, 0, seconds(10));
-  };
-  Record& warm = call(fleet);
-  ASSERT_TRUE(fleet.world().run_until([&] { return warm.ended == 1; }, seconds(10)));
-  Posted posted;
-  posted.owner = &fleet;
-  posted.deliver = [](Engine&, Posted& last) { call(*static_cast<SimFleet*>(last.owner)); };
-  Engine& engine = *fleet.at(fleet.client_process(0))->engine;
-  engine.post(posted);
-  engine.shut_down();
-  fleet.world().run_for(seconds(1));
-  EXPECT_EQ(times_run(fleet, *fleet.records().back()), 1U);
-  EXPECT_EQ(fleet.records().back()->outcome.ending, Ending::node_lost) << "nobody waits for it";
 }
 
 // Some of its calls wait for code, some run, some travel, some wait for a credit.

@@ -1,4 +1,4 @@
-// Links that nobody uses are dropped, and nobody notices.
+// Links that nobody uses are dropped, and nobody notices; what is said last still arrives.
 #include <gtest/gtest.h>
 
 #include "base/seeds_for_test.hpp"
@@ -161,6 +161,25 @@ TEST(IdleLinks, TakeTheMemoryOfClientsWithThem) {
   fleet.world().run_for(seconds(200));
   EXPECT_EQ(node.peers_known(), 0U);
   EXPECT_EQ(fleet.at(fleet.client_process(0))->engine->peers_known(), 1U) << "nodes stay known";
+}
+
+// Acks of a stream leave so: posted from the thread that ends the process next.
+TEST(LastWords, PostedBeforeAProcessEndsStillLeave) {
+  SimFleet fleet(7, {}, {});
+  EXPECT_EQ(run(fleet, 0, echo), Ending::ok);
+  Posted posted;
+  posted.owner = &fleet;
+  posted.deliver = [](Engine&, Posted& last) {
+    auto& from = *static_cast<SimFleet*>(last.owner);
+    from.call(from.client_process(0), from.node(0), 0, echo, 0, seconds(10));
+  };
+  Engine& engine = *fleet.at(fleet.client_process(0))->engine;
+  engine.post(posted);
+  engine.shut_down();
+  fleet.world().run_for(seconds(1));
+  const Record& last = *fleet.records().back();
+  EXPECT_EQ(fleet.executions()[std::pair(last.key, std::uint64_t{0})], 1U);
+  EXPECT_EQ(last.outcome.ending, Ending::node_lost) << "nobody waits for the answer";
 }
 
 }  // namespace
