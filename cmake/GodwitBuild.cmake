@@ -66,10 +66,6 @@ function(godwit_layer)
   add_library(godwit_${LAYER_NAME} STATIC ${LAYER_SOURCES})
   target_link_libraries(godwit_${LAYER_NAME} PUBLIC godwit_options ${LAYER_DEPENDS})
   godwit_precompile(godwit_${LAYER_NAME} layer)
-  string(REGEX REPLACE "_.*" "" layer ${LAYER_NAME})
-  if(layer IN_LIST GODWIT_CORE_LAYERS)
-    godwit_join(godwit_${LAYER_NAME})
-  endif()
   set_property(GLOBAL APPEND PROPERTY GODWIT_LAYERS godwit_${LAYER_NAME})
 endfunction()
 
@@ -114,15 +110,6 @@ function(godwit_sanitizer_defaults program)
   endif()
 endfunction()
 
-# Half the time of a first build. Without it each source is seen to include what it needs.
-option(GODWIT_JOIN "Compile core layers, tests and programs eight sources at a time, as sanitized builds do" OFF)
-function(godwit_join target)
-  if(GODWIT_JOIN)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
-    target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
-  endif()
-endfunction()
-
 # TIMEOUT is per test case, in seconds. Tests whose name begins or ends with "Long", or whose suite's
 # name ends so, run in `./dev test --long` only. PROPERTIES are passed on to every case. NO_SANITIZE
 # keeps a core layer's test out of the sanitizer runs; CORE puts another one in; ONE_THREAD says that
@@ -143,7 +130,6 @@ function(godwit_test)
   target_link_libraries(${TEST_NAME}_test PRIVATE ${TEST_DEPENDS} GTest::gmock GTest::gtest_main)
   target_compile_options(${TEST_NAME}_test PRIVATE ${GODWIT_TEST_OPTIONS})
   godwit_precompile(${TEST_NAME}_test test)
-  godwit_join(${TEST_NAME}_test)
   string(REGEX REPLACE "_.*" "" layer ${TEST_NAME})
   if(TEST_CORE OR (layer IN_LIST GODWIT_CORE_LAYERS AND NOT TEST_NO_SANITIZE))
     set(group core)
