@@ -1,4 +1,4 @@
-// bench_ranks: work items between ranks that are processes, beside raw active messages
+// bench_ranks: work items between ranks that are processes or nodes, beside raw active messages
 // (docs/benchmarks.md).
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -15,6 +15,8 @@
 #include "machine.hpp"
 #include "output_file.hpp"
 #include "ranks/apart.hpp"
+#include "ranks/bandwidth.hpp"
+#include "ranks/nodes.hpp"
 #include "table.hpp"
 
 namespace godwit::bench {
@@ -67,14 +69,7 @@ Result<Sample> pour(Group& group, std::uint64_t items) {
     GODWIT_CHECK(exchange.run(Pour{&sum}));
     took_ns = floors::now_ns() - begin_ns;
   }
-  const double bytes = static_cast<double>(items / kPerSource * kPerSource * sizeof(Item));
-  const double messages = bytes / kChunkBytes;
-  Sample sample;
-  sample.rounds = static_cast<std::uint64_t>(messages);
-  sample.rate_per_s = messages / (static_cast<double>(took_ns) * 1e-9);
-  sample.mean_us = 1e6 / sample.rate_per_s;
-  sample.p50_us = sample.mean_us;
-  return sample;
+  return by_message(items / kPerSource * kPerSource * sizeof(Item), kChunkBytes, took_ns);
 }
 
 // A round in which every rank sends one item to every other.
@@ -95,7 +90,10 @@ Result<Table> measure_bandwidth(bool quick) {
   Table table{.suite = "ranks",
               .title = "64 B items from one process to another, beside messages of 32 KiB",
               .more_columns = {"GB/s"},
-              .notes = {"A round trip is 32 KiB; the ratio is of bytes per second."}};
+              .notes = {"A round trip is 32 KiB; the ratio is of bytes per second.",
+                        "Nodes: the kernel travelled to two nodes of a fleet, which the system "
+                        "places on cores; the time is until the program has its functions' "
+                        "results."}};
   const std::uint64_t items = quick ? 500'000 : 8'000'000;
   const Effort effort{.seconds = quick ? 0.2 : 8.0, .min_rounds = 3, .max_rounds = 9};
   for (const Way way : {Way::shm, Way::tcp}) {
@@ -108,13 +106,17 @@ Result<Table> measure_bandwidth(bool quick) {
         .window = 64};
     const std::vector<Measure> contenders{
         [&] { return floors::measure_ucp_am(floor); },
-        [&] { return measure_apart(2, way, [&](Group& group) { return pour(group, items); }); }};
+        [&] { return measure_apart(2, way, [&](Group& group) { return pour(group, items); }); },
+        [&] { return measure_nodes(way, items, kChunkBytes); }};
     GODWIT_TRY(const auto samples, interleave(contenders, effort));
     const char* const name = near ? "shm" : "tcp";
+    const Goal goal{Goal::Kind::ratio_at_least, kGoal};
     Row raw{.name = fmt::format("ucp_am {}", near ? "posix" : "tcp"), .sample = samples[0]};
     Row ours{.name = fmt::format("items over {}", name), .sample = samples[1]};
-    ours = beside(ours, raw, By::rate, Goal{Goal::Kind::ratio_at_least, kGoal});
-    for (Row* const row : {&raw, &ours}) {
+    Row mobile{.name = fmt::format("items of nodes over {}", name), .sample = samples[2]};
+    ours = beside(ours, raw, By::rate, goal);
+    mobile = beside(mobile, raw, By::rate, goal);
+    for (Row* const row : {&raw, &ours, &mobile}) {
       row->more = {row->sample.rate_per_s * static_cast<double>(kChunkBytes) * 1e-9};
       table.rows.push_back(*row);
     }
