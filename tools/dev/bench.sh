@@ -2,6 +2,7 @@
 
 dev_bench() {
   if [[ ${1:-} == plot ]]; then exec python3 tools/plot_bench.py "${@:2}"; fi
+  with_benchmarks
   build_preset release
   if [[ $# == 0 || $1 == -* ]]; then exec build/bin/godwit bench "$@"; fi
   local name=$1 program

@@ -137,7 +137,10 @@ dev_test() {
   FILTER=() EXCLUDE_LONG=(-E "$LONG_TESTS") FUZZ_SECONDS=4 SUMMARY=() TOTAL_PASSED=0 TOTAL_FAILED=0
   while [[ $# -gt 0 ]]; do
     case $1 in
-      --long) EXCLUDE_LONG=() FUZZ_SECONDS=60 otherwise=("${ALL_STAGES[@]}") ;;
+      --long)
+        EXCLUDE_LONG=() FUZZ_SECONDS=60 otherwise=("${ALL_STAGES[@]}")
+        with_benchmarks
+        ;;
       --filter)
         FILTER=(-R "${2:?--filter needs a regular expression}")
         stages=(release asan tsan)
