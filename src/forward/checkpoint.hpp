@@ -9,7 +9,7 @@
 //   items-NUMBER-RANK.gdi  what that rank held, in records: a head, then a chunk's items or a piece
 //                        of what the program keeps; the last one counts them
 //
-// Pure file work; when ranks write what is CpuPort's concern.
+// Pure file work; when ranks write what is CpuPort's concern (saving.cpp).
 #pragma once
 
 #include <cstdint>
