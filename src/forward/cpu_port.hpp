@@ -10,6 +10,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -139,6 +140,8 @@ class CpuPort final : public detail::Port, public Outpost, private Termination::
                                  const Holding& holding);
   [[nodiscard]] Status load_parts(const std::string& path, const CheckpointManifest& manifest,
                                   Restoring how, const Taking& taking);
+  // Others wait while this rank writes or reads, at most for as long as their patience lasts.
+  void stay_in_touch();
   // What all say of something that all do, by rank: how it went, and a text.
   enum class Hears : std::uint8_t { rank_0, all };
   [[nodiscard]] Result<std::vector<std::string>> gather(const Status& mine, std::string text,
@@ -209,6 +212,7 @@ class CpuPort final : public detail::Port, public Outpost, private Termination::
   };
   std::array<Agreement, 2> agreements_;  // this one and the next, by parity
   std::uint64_t agreed_ = 0;
+  std::chrono::steady_clock::time_point in_touch_;
 
   Termination* termination_ = nullptr;                 // of the run that is under way
   std::vector<Chunk*> early_;                          // control of the next run

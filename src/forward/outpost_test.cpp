@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -84,6 +85,39 @@ TEST(Outposts, ThatCannotSaveNowAreAnErrorOnAllRanksAndNothingIsSaved) {
   });
   EXPECT_TRUE(done) << done.error().message;
   EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+// Patience is for ranks that do nothing. What it ends with is no matter here, and the disk may be
+// slow: it fails, and that is what all hear, not that they waited for too long.
+TEST(Outposts, MayWriteForLongerThanOthersHavePatience) {
+  using std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds kPatience{400};
+  const TestFolder folder;
+  const Status done = run_ranks(2, [&](Group& group) -> Status {
+    const std::string path = folder.path().string();
+    if (group.rank() == 0) {
+      GODWIT_TRY(auto exchange, CpuExchange::create(group, {.patience = kPatience}));
+      exchange.reduce<Stone>([](const Stone&) {});
+      return exchange.checkpoint(path);
+    }
+    GODWIT_TRY(auto outpost, Outpost::create(group, kTypes, {.patience = kPatience}));
+    GODWIT_CHECK(outpost->agree({}));
+    const auto each = [&](const Outpost::Holding::Show& show) -> Status {
+      Hiker hiker;
+      Chunk chunk;
+      chunk.data = reinterpret_cast<std::byte*>(&hiker);
+      chunk.count = 1;
+      chunk.used = sizeof hiker;
+      for (const auto until = steady_clock::now() + kPatience * 3 / 2;
+           steady_clock::now() < until;) {
+        GODWIT_CHECK(show(chunk, Outpost::Was::incoming));
+      }
+      return fail(ErrorCode::internal, "that was all");
+    };
+    return outpost->save(path, {.round = 1, .each = each});
+  });
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().message, "rank 1: that was all");
 }
 
 TEST(Outposts, WriteNotesToEachOtherBeforeAnythingMoves) {

@@ -53,10 +53,15 @@ Status CpuPort::save(const std::string& folder, const Holding& holding) {
 Status CpuPort::save_part(const std::string& path, std::uint64_t number, const Holding& holding) {
   GODWIT_TRY(const CheckpointFolder folder, CheckpointFolder::open(path, true));
   GODWIT_TRY(CheckpointFolder::Part part, folder.write_part(number, rank_));
-  GODWIT_CHECK(holding.each([&](const Chunk& chunk, Was was) { return part.add(chunk, was); }));
+  in_touch_ = std::chrono::steady_clock::now();
+  const auto add = [&](const Chunk& chunk, Was was) {
+    stay_in_touch();
+    return part.add(chunk, was);
+  };
+  GODWIT_CHECK(holding.each(add));
   {
     const std::lock_guard lock(lock_);
-    GODWIT_CHECK(spill_.each([&](const Chunk& chunk) { return part.add(chunk, Was::held_back); }));
+    GODWIT_CHECK(spill_.each([&](const Chunk& chunk) { return add(chunk, Was::held_back); }));
   }
   for (std::size_t i = 0; i < kept_.size(); ++i) {
     Status written;
@@ -64,6 +69,15 @@ Status CpuPort::save_part(const std::string& path, std::uint64_t number, const H
     GODWIT_CHECK(written);
   }
   return part.finish();
+}
+
+void CpuPort::stay_in_touch() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now - in_touch_ < options_.patience / 4) return;
+  in_touch_ = now;
+  for (Rank rank = 0; rank < ranks_; ++rank) {
+    if (rank != rank_) tell(rank, {.kind = ControlKind::busy});
+  }
 }
 
 // Tells the others how this rank's part of something went, and hears of theirs: the first failure
@@ -164,7 +178,9 @@ Status CpuPort::load_parts(const std::string& path, const CheckpointManifest& ma
                 path, manifest.ranks, ranks_);
   }
   const auto is_rank = [this](Rank rank) { return rank >= 0 && rank < ranks_; };
+  in_touch_ = std::chrono::steady_clock::now();
   const auto take = [&](const Chunk& chunk, Was was) -> Status {
+    stay_in_touch();
     if (chunk.kind >= types_.size() || !holds_its_items(chunk, types_[chunk.kind])) {
       return fail(ErrorCode::bad_format, "the checkpoint in {} has items of no known kind", path);
     }
