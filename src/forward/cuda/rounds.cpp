@@ -271,12 +271,12 @@ void Team::count_incoming() {
   }
 }
 
-// What the members ran in a round that has ended.
+// What came to the members in a round of a run, which began when the last was reported.
 void Team::trace_round(Time began) {
   for (const Member& member : members_) {
     std::uint64_t arrived = 0;
     for (std::uint32_t kind = 0; kind < terms_.size.kinds; ++kind) {
-      arrived += items(kind, member.rank);
+      if (!terms_.kinds.reduced[kind]) arrived += items(kind, member.rank);
     }
     member.trace->record(
         "round", 0,

@@ -212,27 +212,54 @@ TEST_F(CudaSaving, WhatCannotBeGoneOnWithIsToldOnEveryRank) {
   EXPECT_EQ(nothing.error().code, ErrorCode::not_found);
 }
 
-TEST_F(CudaSaving, ATimelineHasTheRoundsOfEveryRank) {
-  const std::string file = (folder_ / "trace.json").string();
-  Trip trip{.letters = "ggh", .gpu = {.queue_bytes = 32 << 20, .trace_events = 1000}};
-  const Status done = run_ranks(3, [&](Group& group) -> Status {
-    const auto traveller = GpuTraveller::create(group, trip);
-    if (!traveller) return status_of(traveller);
-    Status end = (*traveller)->begin(trip);
-    auto& exchange = (*traveller)->exchange;
-    const TravelOn on{(*traveller)->account.get(), trip.pattern};
-    if (end) end = status_of(exchange.advance());
-    if (end) end = exchange.process(on);
-    if (end) end = status_of(exchange.run(on));
-    return end ? exchange.save_trace(file) : end;
-  });
-  ASSERT_TRUE(done.has_value()) << done.error().message;
-  std::stringstream text;
-  text << std::ifstream(file).rdbuf();
-  ASSERT_TRUE(trace::JsonValue::parse(text.str()).has_value()) << text.str().substr(0, 300);
-  for (const char* const word :
-       {"rank 0", "rank 2", "\"advance\"", "\"process\"", "\"round\"", "\"queue bytes at most\""}) {
-    EXPECT_THAT(text.str(), HasSubstr(word));
+// Sums of what events of these names tell, and how many there are.
+struct Told {
+  std::uint64_t events = 0;
+  std::uint64_t items = 0;
+};
+Told told_of(const trace::JsonValue& timeline, const std::string& name) {
+  Told told;
+  for (const trace::JsonValue& event : timeline["traceEvents"].items()) {
+    if (event["name"].text() != name) continue;
+    ++told.events;
+    told.items += event["args"]["value"].count();
+  }
+  return told;
+}
+
+TEST_F(CudaSaving, ATimelineHasTheRoundsOfEveryRankAndAllItsItems) {
+  for (const char* const letters : {"ggg", "ggh"}) {
+    const std::string file = (folder_ / "trace.json").string();
+    Trip trip{.letters = letters, .gpu = {.queue_bytes = 32 << 20, .trace_events = 1000}};
+    const Status done = run_ranks(3, [&](Group& group) -> Status {
+      const auto traveller = GpuTraveller::create(group, trip);
+      if (!traveller) return status_of(traveller);
+      Status end = (*traveller)->begin(trip);
+      auto& exchange = (*traveller)->exchange;
+      const TravelOn on{(*traveller)->account.get(), trip.pattern};
+      if (end) end = status_of(exchange.advance());
+      if (end) end = exchange.process(on);
+      if (end) end = status_of(exchange.run(on));
+      return end ? exchange.save_trace(file) : end;
+    });
+    ASSERT_TRUE(done.has_value()) << done.error().message;
+    std::stringstream text;
+    text << std::ifstream(file).rdbuf();
+    for (const char* const rank : {"rank 0", "rank 1", "rank 2"}) {
+      EXPECT_THAT(text.str(), HasSubstr(rank));
+    }
+    const auto timeline = trace::JsonValue::parse(text.str());
+    ASSERT_TRUE(timeline.has_value()) << text.str().substr(0, 300);
+    const Told first = told_of(*timeline, "advance");
+    EXPECT_EQ(first.events, 3u);
+    EXPECT_EQ(first.items, 3 * trip.each);
+    EXPECT_EQ(told_of(*timeline, "process").events, 3u);
+    EXPECT_EQ(told_of(*timeline, "process").items, 3 * trip.each);
+    // The last is the one that brings nothing.
+    const Told rounds = told_of(*timeline, "round");
+    EXPECT_EQ(rounds.events, 3 * (trip.hops + 1));
+    EXPECT_EQ(first.items + rounds.items, trip.expected(3).items) << letters;
+    EXPECT_GT(told_of(*timeline, "queue bytes at most").events, 0u);
   }
 }
 
