@@ -21,7 +21,10 @@ namespace godwit::bench {
 
 inline constexpr Rank kSavingRanks = 4;
 
-// MiB of the host's memory that this process has had at most.
+// MiB of the host's memory that this process has had at most, since the last forget_high().
+inline void forget_high() {
+  std::ofstream("/proc/self/clear_refs") << 5;
+}
 inline double resident_high_mib() {
   std::ifstream facts("/proc/self/status");
   for (std::string word; facts >> word;) {
@@ -58,6 +61,7 @@ inline bool show_saving(std::uint64_t all) {
       std::filesystem::temp_directory_path() / ("godwit-bench-" + std::to_string(::getpid()));
   std::filesystem::create_directories(folder);
   const double plain_ms = write_ms(folder, each * 64);
+  forget_high();
   const double before_mib = resident_high_mib();
   double save_ms = 0;
   double load_ms = 0;

@@ -169,8 +169,8 @@ class Exchange {
   // Goes on from the checkpoint in a folder, if there is one, as godwit::Exchange does; returns the
   // number of its round, or 0. All ranks call it, before they launch anything. `route(item, was)`
   // runs on the host. With as many ranks as before items are where they were; in the order they
-  // had if the exchange is deterministic. What had no room then, and goes to ranks of this GPU
-  // only, must have room now.
+  // had if the exchange is deterministic. Items that waited for room wait on beside ranks that do
+  // not share the GPU; where all do, they must have room now.
   //
   // resource_exhausted: the queues have no room for the items (Options::queue_bytes, spill_bytes).
   // invalid_argument: the route leads to no rank. Others as godwit::Exchange. After an error some

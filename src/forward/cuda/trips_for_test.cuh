@@ -59,7 +59,7 @@ struct SetOut {
   }
 };
 
-// Pays the next rank, and becomes a small one on its last way.
+// Pays the next rank, and goes on; those of odd numbers as small ones.
 struct TravelOn {
   Account4* account;
   Pattern pattern;
@@ -73,7 +73,7 @@ struct TravelOn {
     if (!whole) Ledger::add(account->torn, 1);
     out.emit(Fare{3}, (out.rank() + 1) % out.ranks());
     if ((word & 7) == 0) return;
-    if ((word & 7) == 1) {
+    if ((word >> 9) % 2 == 1) {
       send_on<20>(word - 1, pattern, out);
     } else {
       send_on<64>(word - 1, pattern, out);
@@ -134,17 +134,38 @@ Status resume_trip(TheExchange& exchange, const Trip& trip) {
   return status_of(round);
 }
 
-inline Status travel_on_cpu(Group& group, const Trip& trip, Account4& account) {
+// What a rank on a CPU travels with.
+class CpuTraveller {
+ public:
   using TheExchange = godwit::Exchange<Walker<64>, Reduced<Fare>, Walker<20>>;
-  auto exchange = TheExchange::create(group, {.trace_events = trip.gpu.trace_events});
-  if (!exchange) return status_of(exchange);
-  exchange->template reduce<Fare>(Collect{&account});
-  exchange->keep(account, std::plus<>());
-  if (Status begun = resume_trip(*exchange, trip); !begun) return begun;
-  const SetOut set_out{trip.pattern, trip.hops};
-  for (std::uint64_t i = 0; i < trip.each && trip.resumes_at == 0; ++i) set_out(i, *exchange);
-  return status_of(exchange->run(TravelOn{&account, trip.pattern}, trip.run()));
-}
+
+  static Result<std::unique_ptr<CpuTraveller>> create(Group& group, const Trip& trip) {
+    auto exchange = TheExchange::create(group, {.trace_events = trip.gpu.trace_events});
+    if (!exchange) return tl::unexpected(exchange.error());
+    return std::unique_ptr<CpuTraveller>(new CpuTraveller(*std::move(exchange)));
+  }
+  // Everything but the kernels.
+  Status begin(const Trip& trip) {
+    exchange.template reduce<Fare>(Collect{&account});
+    exchange.keep(account, std::plus<>());
+    if (trip.resumes_at > 0) return resume_trip(exchange, trip);
+    const SetOut set_out{trip.pattern, trip.hops};
+    for (std::uint64_t i = 0; i < trip.each; ++i) set_out(i, exchange);
+    return {};
+  }
+  Status process(const Trip& trip) {
+    exchange.process(TravelOn{&account, trip.pattern});
+    return {};
+  }
+  [[nodiscard]] Account4* place() { return &account; }
+  [[nodiscard]] Account4 read() const { return account; }
+
+  TheExchange exchange;
+  Account4 account;
+
+ private:
+  explicit CpuTraveller(TheExchange made) : exchange(std::move(made)) {}
+};
 
 // An account in the GPU's memory.
 class AccountOnGpu {
@@ -202,6 +223,12 @@ class GpuTraveller {
     return exchange.launch(trip.each, SetOut{trip.pattern, trip.hops});
   }
 
+  Status process(const Trip& trip) {
+    return exchange.process(TravelOn{account.get(), trip.pattern});
+  }
+  [[nodiscard]] Account4* place() { return account.get(); }
+  [[nodiscard]] Account4 read() const { return account.read(); }
+
   TheExchange exchange;
   AccountOnGpu account;
 
@@ -209,16 +236,21 @@ class GpuTraveller {
   explicit GpuTraveller(TheExchange made) : exchange(std::move(made)) {}
 };
 
-// One rank's part of a trip, wherever it is; adds to the account.
-inline Status travel(Group& group, const Trip& trip, Account4& account) {
-  if (Places(trip.letters).on_cpu(group.rank())) return travel_on_cpu(group, trip, account);
-  const auto traveller = GpuTraveller::create(group, trip);
+// One rank's part of a trip; adds to the account.
+template <class Traveller>
+Status travel_as(Group& group, const Trip& trip, Account4& sum) {
+  const auto traveller = Traveller::create(group, trip);
   if (!traveller) return status_of(traveller);
   if (Status begun = (*traveller)->begin(trip); !begun) return begun;
-  const AccountOnGpu& here = (*traveller)->account;
-  const auto ran = (*traveller)->exchange.run(TravelOn{here.get(), trip.pattern}, trip.run());
-  account = account + here.read();
+  const TravelOn on{(*traveller)->place(), trip.pattern};
+  const auto ran = (*traveller)->exchange.run(on, trip.run());
+  sum = sum + (*traveller)->read();
   return status_of(ran);
+}
+// Wherever it is.
+inline Status travel(Group& group, const Trip& trip, Account4& sum) {
+  return Places(trip.letters).on_cpu(group.rank()) ? travel_as<CpuTraveller>(group, trip, sum)
+                                                   : travel_as<GpuTraveller>(group, trip, sum);
 }
 
 }  // namespace godwit::cuda
