@@ -106,13 +106,14 @@ Status travel_two_rounds(Group& group, const Trip& trip) {
 }
 
 TEST_F(CudaSaving, WhatWaitsForRoomIsSavedAndGoesOnWaiting) {
-  // All goes to the GPU: three times 80,000 items of 64 bytes, for 8 MiB.
+  // All goes to the GPU: three times 80,000 items of 64 bytes, for 16 MiB of which half is for
+  // them.
   Trip trip{.letters = "cgc",
             .folder = path(),
             .each = 80'000,
             .hops = 1,
             .pattern = Pattern::all_to_one,
-            .gpu = {.queue_bytes = 8 << 20}};
+            .gpu = {.queue_bytes = 16 << 20}};
   const Account4 expected = trip.expected(3);
   const Status done = run_ranks(3, [&](Group& group) {
     return group.rank() == 1 ? travel_two_rounds<GpuTraveller>(group, trip)
@@ -120,7 +121,7 @@ TEST_F(CudaSaving, WhatWaitsForRoomIsSavedAndGoesOnWaiting) {
   });
   ASSERT_TRUE(done.has_value()) << done.error().message;
   trip.resumes_at = 2;
-  for (const char* const later : {"cgc", "ccc", "chg", "cg"}) {
+  for (const char* const later : {"cgc", "ccc", "chg", "ggg"}) {
     trip.letters = later;
     expect_account(trip, expected);
   }
