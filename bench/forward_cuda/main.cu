@@ -5,7 +5,7 @@
 //
 // A round reads every incoming item and emits it to a random rank. A line per number of ranks, item
 // size and number of items: the copy; rounds of run(); rounds of process() and advance() with one
-// thread per rank.
+// thread per rank. Then ranks that do not share the GPU's queues, and checkpoints.
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "forward_cuda/mixed.cuh"
+#include "forward_cuda/saving.cuh"
 #include "forward_cuda/travellers.cuh"
 #include "godwit/cuda/exchange.cuh"
 #include "godwit/group.hpp"
@@ -205,6 +206,8 @@ int main(int argc, char** argv) {
   good = show_ways(kGoal) && good;
   good = show_ways(10'000) && good;
   good = godwit::bench::show_mixed() && good;
+  good = godwit::bench::show_saving(4'000) && good;
+  good = godwit::bench::show_saving(kGoal) && good;
   if (quick) return good ? 0 : 1;
   const std::vector<std::uint64_t> counts{1'000,     10'000,     100'000,
                                           1'000'000, 10'000'000, 100'000'000};

@@ -19,8 +19,8 @@
 // exchange is over then, on all ranks. deadline: a rank did not come within the patience.
 //
 // Ranks of the group may make a godwit::cuda::Exchange with the same items instead: then items go
-// to and from a GPU. run() goes by rounds then, whatever the pace, and checkpoint(), restore() and
-// save_trace() are unsupported.
+// to and from a GPU. run() goes by rounds then, whatever the pace. Checkpoints are of all ranks,
+// and are gone on with wherever ranks are then.
 //
 // Cost: emitting writes the item once, into the chunk that is handed to its rank; between threads
 // of one process nothing is copied after that. Items for the own rank take the same way, without
@@ -134,28 +134,19 @@ class Exchange {
   // Without it another number of ranks is refused (invalid_argument).
   template <class State>
   void keep(State& state) {
-    keep_state(state, [](const auto& mine, const auto&) { return mine; }, true);
+    port_->keep(detail::kept_state(state, rank()));
   }
   template <class State, class Merge>
     requires(!std::is_invocable_v<State&>)
   void keep(State& state, Merge merge) {
-    keep_state(state, std::move(merge), false);
+    port_->keep(detail::kept_state(state, std::move(merge), detail::Merging::yes, rank()));
   }
   // Anything else: save() returns it as a string or a vector of bytes; load(bytes, was) gets, on
   // some rank, what the one that was rank `was` had saved. It may emit items.
   template <class Save, class Load>
     requires std::is_invocable_v<Save&>
   void keep(Save save, Load load) {
-    port_->keep({.save =
-                     [save = std::move(save)](const detail::Kept::Write& write) mutable {
-                       const auto saved = save();
-                       write(std::as_bytes(std::span(saved)));
-                     },
-                 .load =
-                     [load = std::move(load)](std::span<const std::byte> saved, Rank was) mutable {
-                       load(saved, was);
-                       return true;
-                     }});
+    port_->keep(detail::kept_by(std::move(save), std::move(load)));
   }
 
   // Goes on from the checkpoint in a folder, if there is one: the next advance() or run() brings
@@ -217,15 +208,6 @@ class Exchange {
       std::uint32_t kind = 0;
       (detail::replay_chunk<Items>(kind++, chunk, route, emitters_.front()), ...);
     };
-  }
-  template <class State, class Merge>
-  void keep_state(State& state, Merge merge, bool needs_same_ranks) {
-    port_->keep(
-        {.save = [&state](const auto& write) { detail::save_state(state, write); },
-         .load = [&state, merge = std::move(merge), rank = rank()](
-                     const auto& saved,
-                     Rank was) { return detail::load_state(state, saved, was == rank, merge); },
-         .needs_same_ranks = needs_same_ranks});
   }
 
   std::unique_ptr<detail::Port> port_;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -25,6 +26,8 @@ constexpr std::size_t kMaxManifestBytes = std::size_t{1} << 20;
 // No chunk is larger: 64 MiB of tail, and its head.
 constexpr std::uint32_t kMaxChunkBytes = std::uint32_t{96} << 20;
 constexpr std::size_t kPieceBytes = std::size_t{64} << 20;
+// What may be written before the disk has it: seconds of a slow one.
+constexpr std::uint64_t kSyncBytes = std::uint64_t{256} << 20;
 
 // Records that are no chunk; kinds of items count from 0.
 constexpr std::uint16_t kKept = 0xFFFE;  // sequence: its index
@@ -127,7 +130,10 @@ Status CheckpointFolder::Part::add(const Chunk& chunk, Was was) {
   copy_label(chunk, head);
   head.was = static_cast<std::uint8_t>(was);
   ++records_;
-  return write_record(file_.file(), end_, head, {chunk.items(), chunk.used}, path_);
+  GODWIT_CHECK(write_record(file_.file(), end_, head, {chunk.items(), chunk.used}, path_));
+  if (end_ - synced_ < kSyncBytes) return {};
+  synced_ = end_;
+  return ::fdatasync(file_.file().get()) == 0 ? Status() : ref::disk_failure("write", path_);
 }
 
 Status CheckpointFolder::Part::add_kept(std::size_t index, Bytes bytes) {

@@ -9,7 +9,7 @@
 //   items-NUMBER-RANK.gdi  what that rank held, in records: a head, then a chunk's items or a piece
 //                        of what the program keeps; the last one counts them
 //
-// Pure file work; when ranks write what is CpuPort's concern.
+// Pure file work; when ranks write what is CpuPort's concern (saving.cpp).
 #pragma once
 
 #include <cstdint>
@@ -53,6 +53,7 @@ class CheckpointFolder {
       incoming,
       held_back,  // at its source, for lack of room
     };
+    // Waits for the disk now and then, so that finish() need not wait for all of it.
     [[nodiscard]] Status add(const Chunk& chunk, Was was);
     // What the program keeps beside its items; `index` counts from 0.
     [[nodiscard]] Status add_kept(std::size_t index, Bytes bytes);
@@ -64,6 +65,7 @@ class CheckpointFolder {
     ref::NewFile file_;
     std::string path_;
     std::uint64_t end_ = 0;
+    std::uint64_t synced_ = 0;  // bytes that are on the disk
     std::uint32_t records_ = 0;
   };
   [[nodiscard]] Result<Part> write_part(std::uint64_t number, Rank rank) const;

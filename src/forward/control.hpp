@@ -23,6 +23,7 @@ enum class ControlKind : std::uint32_t {
   work_wanted = 6,  // the sender has nothing to do
   work_given = 7,   // what its receiver got for asking; the chunks come by themselves
   note = 8,         // between ranks on GPUs: the text is theirs
+  busy = 9,         // the sender is still at its part of something that all do
 };
 
 struct Control {

@@ -178,6 +178,7 @@ void CpuPort::accept_control(Chunk* chunk) {
     case ControlKind::agreed:
       agreements_[control.chunks & 1U].hear(chunk->source, control.why, text_of(*chunk));
       break;
+    case ControlKind::busy: break;  // who waits does so anew for anything that comes
   }
   give_back(chunk);
 }

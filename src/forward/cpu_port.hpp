@@ -5,11 +5,12 @@
 //   rounds.cpp         advance(): one round
 //   free_run.cpp       run() without rounds
 //   sharing.cpp        work that ranks take over from each other
-//   saving.cpp         checkpoint() and restore()
+//   saving.cpp         checkpoint() and restore(), wherever items lie; save_trace()
 //   outpost.cpp        the same for a rank whose items lie elsewhere
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -76,6 +77,11 @@ class CpuPort final : public detail::Port, public Outpost, private Termination::
   Result<Arrived> end_round() override;
   Status look_around() override;
   void break_off(const Error& why) override { (void)give_up(why); }
+  Status save(const std::string& folder, const Holding& holding) override;
+  Result<std::uint64_t> load(const std::string& folder, Restoring how,
+                             const Taking& taking) override;
+  Status adopt(const Chunk& saved, Was was) override;
+  PortTrace& trace() noexcept override { return trace_; }
   [[nodiscard]] std::optional<Rank> first_elsewhere() const noexcept;
 
  private:
@@ -130,17 +136,16 @@ class CpuPort final : public detail::Port, public Outpost, private Termination::
   [[nodiscard]] Deadline look_again() const noexcept;
 
   // saving.cpp
-  [[nodiscard]] Status save_part(const std::string& path, std::uint64_t number);
+  [[nodiscard]] Status save_part(const std::string& path, std::uint64_t number,
+                                 const Holding& holding);
   [[nodiscard]] Status load_parts(const std::string& path, const CheckpointManifest& manifest,
-                                  const Replay& replay, Restoring how);
-  [[nodiscard]] Status adopt(const Chunk& saved, CheckpointFolder::Part::Was was);
+                                  Restoring how, const Taking& taking);
+  // Others wait while this rank writes or reads, at most for as long as their patience lasts.
+  void stay_in_touch();
   // What all say of something that all do, by rank: how it went, and a text.
   enum class Hears : std::uint8_t { rank_0, all };
   [[nodiscard]] Result<std::vector<std::string>> gather(const Status& mine, std::string text,
                                                         Hears who = Hears::rank_0);
-
-  // outpost.cpp
-  [[nodiscard]] Status check_all_here(const char* what) const;
 
   [[nodiscard]] Arrivals& filling() noexcept { return arrivals_[(current_ + 1) & 1U]; }
   [[nodiscard]] std::uint64_t total_emitted() const noexcept;  // in sealed chunks
@@ -158,6 +163,7 @@ class CpuPort final : public detail::Port, public Outpost, private Termination::
   std::vector<detail::Kept> kept_;
 
   PortTrace trace_;
+  PortTrace::Mark queue_mark_{"queue bytes at most"};
 
   std::mutex lock_;  // of what workers share, down to the empty line
   SpillFile spill_;
@@ -206,6 +212,7 @@ class CpuPort final : public detail::Port, public Outpost, private Termination::
   };
   std::array<Agreement, 2> agreements_;  // this one and the next, by parity
   std::uint64_t agreed_ = 0;
+  std::chrono::steady_clock::time_point in_touch_;
 
   Termination* termination_ = nullptr;                 // of the run that is under way
   std::vector<Chunk*> early_;                          // control of the next run

@@ -4,6 +4,7 @@
 
 #include "base/fail.hpp"
 #include "forward/cpu_port.hpp"
+#include "forward/save_schedule.hpp"
 #include "forward/waiting.hpp"
 
 namespace godwit::forward {
@@ -17,11 +18,6 @@ constexpr int kBatchesBeforeFlush = 8;
 }  // namespace
 
 Result<RunReport> CpuPort::run(const Process& process, const RunOptions& options) {
-  if (options.saves()) {
-    if (Status possible = check_all_here("a run that saves checkpoints"); !possible) {
-      return give_up(std::move(possible).error());
-    }
-  }
   const bool rounds = options.pace == Pace::rounds || options_.deterministic || options.saves();
   if (rounds || first_elsewhere()) {
     return run_rounds(process, options);
@@ -30,24 +26,16 @@ Result<RunReport> CpuPort::run(const Process& process, const RunOptions& options
 }
 
 Result<RunReport> CpuPort::run_rounds(const Process& process, const RunOptions& options) {
-  using std::chrono::steady_clock;
   RunReport report;
-  auto saved_at = steady_clock::now();
-  const auto is_time_to_save = [&] {
-    if (!options.saves()) return false;
-    const std::uint64_t every = options.checkpoint_every;
-    const auto interval = options.checkpoint_interval;
-    return (every > 0 && (report.rounds + 1) % every == 0) ||
-           (interval.count() > 0 && steady_clock::now() - saved_at >= interval);
-  };
+  SaveSchedule schedule(options);
   for (;;) {
-    wants_save_ = rank_ == 0 && is_time_to_save();
+    wants_save_ = rank_ == 0 && schedule.ends_round();
     GODWIT_TRY(const Round round, advance());
     ++report.rounds;
     if (round.alive == 0) return report;
     if (is_to_be_saved_) {
       GODWIT_CHECK(checkpoint(options.checkpoint_folder));
-      saved_at = steady_clock::now();
+      schedule.note_saved();
     }
     process_incoming(process);
     report.processed += round.incoming;

@@ -17,15 +17,6 @@ std::optional<Rank> CpuPort::first_elsewhere() const noexcept {
   return std::nullopt;
 }
 
-// For what only ranks on CPUs can do.
-Status CpuPort::check_all_here(const char* what) const {
-  const std::optional<Rank> other = first_elsewhere();
-  if (!other) return {};
-  return fail(ErrorCode::unsupported,
-              "{} is for ranks on CPUs, and rank {} keeps its items in a GPU's memory", what,
-              *other);
-}
-
 void CpuPort::send_note(Rank to, std::string_view bytes) {
   tell(to, {.kind = ControlKind::note}, bytes);
 }
@@ -65,6 +56,7 @@ Status CpuPort::send_chunk(Chunk* chunk) {
 Status CpuPort::begin_round(const Unseen& unseen) {
   GODWIT_CHECK(check_usable());
   unseen_ = unseen;
+  wants_save_ = unseen.wants_save;
   send_round_end();
   return {};
 }
@@ -74,7 +66,8 @@ Result<Outpost::Arrived> CpuPort::end_round() {
   Arrived arrived{.round = {.number = current_ + 1,
                             .alive = filling().alive(),
                             .held_back = filling().held_back()},
-                  .chunks = std::move(filling().chunks())};
+                  .chunks = std::move(filling().chunks()),
+                  .is_to_be_saved = filling().is_to_be_saved()};
   filling().clear();
   ++current_;
   for (const Chunk* const chunk : arrived.chunks) arrived.round.incoming += chunk->count;

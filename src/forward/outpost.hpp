@@ -1,5 +1,6 @@
 // The end of an exchange at a rank whose items lie elsewhere than in chunks of its process, such as
-// in a GPU's memory. To the other ranks it is a rank like any other: they need not know.
+// in a GPU's memory. To the other ranks it is a rank like any other: they need not know, and in a
+// checkpoint nothing shows where ranks had their items.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +12,12 @@
 #include <string_view>
 #include <vector>
 
+#include "forward/checkpoint.hpp"
 #include "forward/chunk_pool.hpp"
+#include "forward/port_trace.hpp"
 #include "godwit/detail/forward/chunk.hpp"
+#include "godwit/detail/forward/kept.hpp"
+#include "godwit/detail/forward/port.hpp"
 #include "godwit/error.hpp"
 #include "godwit/exchange_options.hpp"
 #include "godwit/export.hpp"
@@ -63,6 +68,7 @@ class GODWIT_API Outpost {
   struct Unseen {
     std::uint64_t emitted = 0;    // in this round, to ranks that are reached without the outpost
     std::uint64_t held_back = 0;  // that wait for room
+    bool wants_save = false;      // what the round brings is to be saved; only rank 0 says so
   };
   // Ends the round. Does not wait: several outposts of a thread begin before any of them ends.
   [[nodiscard]] virtual Status begin_round(const Unseen& unseen) = 0;
@@ -71,12 +77,43 @@ class GODWIT_API Outpost {
   struct Arrived {
     Round round;
     std::vector<Chunk*> chunks;
+    bool is_to_be_saved = false;  // by all ranks, next
   };
   [[nodiscard]] virtual Result<Arrived> end_round() = 0;
   // Whether all ranks are still there; for who waits for something else.
   [[nodiscard]] virtual Status look_around() = 0;
   // Ends the exchange on all ranks, unless it is over.
   virtual void break_off(const Error& why) = 0;
+
+  // What follows all ranks call together, between two rounds, as the Exchange's.
+  virtual void keep(detail::Kept kept) = 0;
+
+  using Was = CheckpointFolder::Part::Was;
+  // A rank's items to a checkpoint: all but those that wait in the outpost's spill file.
+  struct Holding {
+    Status ready = {};        // or why they cannot be saved now: then no rank's are
+    std::uint64_t round = 0;  // that brought them
+    // Shows them all, in chunks that are valid until show() returns.
+    using Show = std::function<Status(const Chunk& chunk, Was was)>;
+    std::function<Status(const Show& show)> each = {};
+  };
+  [[nodiscard]] virtual Status save(const std::string& folder, const Holding& holding) = 0;
+
+  // Takes saved chunks in for the next round; each is valid until the call returns.
+  struct Taking {
+    std::function<Status(const Chunk& chunk, Was was)> as_it_was;
+    std::function<Status(const Chunk& chunk)> by_route;
+    std::function<Status()> finish;  // that was all
+  };
+  // Returns the round that was saved, 0 if there is nothing.
+  [[nodiscard]] virtual Result<std::uint64_t> load(const std::string& folder,
+                                                   detail::Port::Restoring how,
+                                                   const Taking& taking) = 0;
+  // For a saved chunk that is to leave by the outpost: it goes with the next rounds.
+  [[nodiscard]] virtual Status adopt(const Chunk& saved, Was was) = 0;
+
+  [[nodiscard]] virtual Status save_trace(const std::string& path) = 0;
+  [[nodiscard]] virtual PortTrace& trace() noexcept = 0;
 };
 
 }  // namespace godwit::forward

@@ -1,4 +1,5 @@
-// When a rank did what: spans in a ring of events, if its exchange is traced; else nothing.
+// When a rank did what: spans and marks in a ring of events, if its exchange is traced; else
+// nothing.
 #pragma once
 
 #include <chrono>
@@ -31,8 +32,7 @@ class PortTrace {
     Span& operator=(const Span&) = delete;
     ~Span() {
       if (trace_ == nullptr) return;
-      trace_->ring_->record(name_, static_cast<std::uint32_t>(worker_), begin_, now() - begin_,
-                            items_);
+      trace_->record(name_, worker_, {.begin = begin_, .lasted = now() - begin_, .items = items_});
     }
     void count(std::uint64_t items) noexcept { items_ += items; }
 
@@ -44,6 +44,32 @@ class PortTrace {
     std::uint64_t items_ = 0;
   };
 
+  [[nodiscard]] bool is_on() const noexcept { return ring_.has_value(); }
+  // What was timed otherwise.
+  struct Timed {
+    Time begin{};
+    Duration lasted{};
+    std::uint64_t items = 0;
+  };
+  void record(std::string_view name, std::size_t worker, const Timed& timed) noexcept {
+    if (!ring_) return;
+    ring_->record(name, static_cast<std::uint32_t>(worker), timed.begin, timed.lasted, timed.items);
+  }
+  // How much a rank has needed at most of something, each time that it is more.
+  class Mark {
+   public:
+    explicit Mark(std::string_view name) : name_(name) {}
+    void rise_to(PortTrace& trace, std::uint64_t value) noexcept {
+      if (value <= highest_ || !trace.is_on()) return;
+      highest_ = value;
+      trace.record(name_, 0, {.begin = now(), .items = value});
+    }
+
+   private:
+    std::string_view name_;
+    std::uint64_t highest_ = 0;
+  };
+
   // All that is known, as a part of a file that Perfetto opens; empty if nothing is kept.
   [[nodiscard]] std::string events_of(Rank rank) const {
     if (!ring_) return {};
@@ -52,10 +78,11 @@ class PortTrace {
         ring_->snapshot());
   }
 
- private:
   [[nodiscard]] static Time now() noexcept {
     return {std::chrono::steady_clock::now().time_since_epoch().count()};
   }
+
+ private:
   std::optional<trace::EventRing> ring_;
 };
 

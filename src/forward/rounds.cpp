@@ -24,6 +24,7 @@ Result<Round> CpuPort::advance() {
   std::uint64_t incoming = 0;
   for (const Chunk* const chunk : incoming_) incoming += chunk->count;
   span.count(incoming);
+  queue_mark_.rise_to(trace_, pool_->high_bytes());
   return Round{.number = number_, .alive = alive, .incoming = incoming, .held_back = held_back};
 }
 

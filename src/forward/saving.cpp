@@ -1,4 +1,5 @@
-// What ranks agree on when they write files together: checkpoint(), restore(), save_trace().
+// What ranks agree on when they write files together: checkpoint(), restore(), save_trace(). It is
+// the same wherever their items lie: a rank shows what it holds, and takes in what is loaded.
 #include <algorithm>
 #include <cstring>
 #include <fstream>
@@ -13,25 +14,34 @@
 
 namespace godwit::forward {
 
+Status CpuPort::checkpoint(const std::string& folder) {
+  Holding mine{.round = number_};
+  if (total_emitted() + items_open() > emitted_before_ + spill_.items()) {
+    mine.ready = fail(ErrorCode::invalid_argument,
+                      "rank {} has emitted items since advance(): call checkpoint() right after "
+                      "it, before its items are processed",
+                      rank_);
+  }
+  mine.each = [this](const Holding::Show& show) -> Status {
+    for (const Chunk* const chunk : incoming_) GODWIT_CHECK(show(*chunk, Was::incoming));
+    return {};
+  };
+  return save(folder, mine);
+}
+
 // Three agreements: what its number is, that every rank's part is on the disk, and that rank 0 has
 // made them count.
-Status CpuPort::checkpoint(const std::string& folder) {
-  GODWIT_CHECK(check_all_here("checkpoint()"));
+Status CpuPort::save(const std::string& folder, const Holding& holding) {
   GODWIT_CHECK(check_usable());
-  Status mine;
-  if (total_emitted() + items_open() > emitted_before_ + spill_.items()) {
-    mine = fail(ErrorCode::invalid_argument,
-                "rank {} has emitted items since advance(): call checkpoint() right after it, "
-                "before its items are processed",
-                rank_);
-  }
+  const PortTrace::Span span(trace_, "checkpoint", 0);
   CheckpointManifest manifest{.number = rank_ == 0 ? CheckpointManifest::new_number() : 0,
-                              .round = number_,
+                              .round = holding.round,
                               .ranks = ranks_,
                               .types = introduction()};
-  GODWIT_TRY(const std::vector<std::string> said, gather(mine, manifest.encode(), Hears::all));
+  GODWIT_TRY(const std::vector<std::string> said,
+             gather(holding.ready, manifest.encode(), Hears::all));
   GODWIT_TRY(manifest, CheckpointManifest::parse(said.front()));
-  GODWIT_CHECK(agree(save_part(folder, manifest.number)));
+  GODWIT_CHECK(agree(save_part(folder, manifest.number, holding)));
   Status committed;
   if (rank_ == 0) {
     auto opened = CheckpointFolder::open(folder, false);
@@ -40,14 +50,18 @@ Status CpuPort::checkpoint(const std::string& folder) {
   return agree(committed);
 }
 
-Status CpuPort::save_part(const std::string& path, std::uint64_t number) {
-  using Was = CheckpointFolder::Part::Was;
+Status CpuPort::save_part(const std::string& path, std::uint64_t number, const Holding& holding) {
   GODWIT_TRY(const CheckpointFolder folder, CheckpointFolder::open(path, true));
   GODWIT_TRY(CheckpointFolder::Part part, folder.write_part(number, rank_));
-  for (const Chunk* const chunk : incoming_) GODWIT_CHECK(part.add(*chunk, Was::incoming));
+  in_touch_ = std::chrono::steady_clock::now();
+  const auto add = [&](const Chunk& chunk, Was was) {
+    stay_in_touch();
+    return part.add(chunk, was);
+  };
+  GODWIT_CHECK(holding.each(add));
   {
     const std::lock_guard lock(lock_);
-    GODWIT_CHECK(spill_.each([&](const Chunk& chunk) { return part.add(chunk, Was::held_back); }));
+    GODWIT_CHECK(spill_.each([&](const Chunk& chunk) { return add(chunk, Was::held_back); }));
   }
   for (std::size_t i = 0; i < kept_.size(); ++i) {
     Status written;
@@ -55,6 +69,15 @@ Status CpuPort::save_part(const std::string& path, std::uint64_t number) {
     GODWIT_CHECK(written);
   }
   return part.finish();
+}
+
+void CpuPort::stay_in_touch() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now - in_touch_ < options_.patience / 4) return;
+  in_touch_ = now;
+  for (Rank rank = 0; rank < ranks_; ++rank) {
+    if (rank != rank_) tell(rank, {.kind = ControlKind::busy});
+  }
 }
 
 // Tells the others how this rank's part of something went, and hears of theirs: the first failure
@@ -92,7 +115,6 @@ Status CpuPort::agree(const Status& mine) {
 
 Status CpuPort::save_trace(const std::string& path) {
   if (over_) return tl::unexpected(*over_);
-  GODWIT_CHECK(check_all_here("save_trace()"));
   GODWIT_TRY(const std::vector<std::string> parts, gather({}, trace_.events_of(rank_)));
   Status written;
   if (rank_ == 0) {
@@ -110,10 +132,19 @@ Status CpuPort::save_trace(const std::string& path) {
   return agree(written);
 }
 
-// Rank 0 looks what there is, and all go by that: they do not see a folder change at one moment.
 Result<std::uint64_t> CpuPort::restore(const std::string& path, const Replay& replay,
                                        Restoring how) {
-  GODWIT_CHECK(check_all_here(how == Restoring::if_any ? "resume()" : "restore()"));
+  const Taking taking{
+      .as_it_was = [this](const Chunk& chunk, Was was) { return adopt(chunk, was); },
+      .by_route = [&](const Chunk& chunk) { return replay(chunk), Status(); },
+      .finish = [] { return Status(); }};
+  GODWIT_TRY(const std::uint64_t round, load(path, how, taking));
+  if (round > 0) number_ = round - 1;  // it comes again
+  return round;
+}
+
+// Rank 0 looks what there is, and all go by that: they do not see a folder change at one moment.
+Result<std::uint64_t> CpuPort::load(const std::string& path, Restoring how, const Taking& taking) {
   GODWIT_CHECK(check_usable());
   Status mine;
   std::string text;
@@ -128,13 +159,12 @@ Result<std::uint64_t> CpuPort::restore(const std::string& path, const Replay& re
   GODWIT_TRY(const std::vector<std::string> said, gather(mine, std::move(text), Hears::all));
   if (said.front().empty()) return 0;
   GODWIT_TRY(const CheckpointManifest manifest, CheckpointManifest::parse(said.front()));
-  GODWIT_CHECK(agree(load_parts(path, manifest, replay, how)));
-  number_ = std::max<std::uint64_t>(manifest.round, 1) - 1;  // it comes again
+  GODWIT_CHECK(agree(load_parts(path, manifest, how, taking)));
   return manifest.round;
 }
 
 Status CpuPort::load_parts(const std::string& path, const CheckpointManifest& manifest,
-                           const Replay& replay, Restoring how) {
+                           Restoring how, const Taking& taking) {
   if (manifest.types != introduction()) {
     return fail(ErrorCode::type_mismatch, "the checkpoint in {} is of other items: {}; here: {}",
                 path, manifest.types, introduction());
@@ -147,13 +177,19 @@ Status CpuPort::load_parts(const std::string& path, const CheckpointManifest& ma
                 "kept becomes one, keep(state, merge), or start as many",
                 path, manifest.ranks, ranks_);
   }
-  const auto take = [&](const Chunk& chunk, CheckpointFolder::Part::Was was) -> Status {
+  const auto is_rank = [this](Rank rank) { return rank >= 0 && rank < ranks_; };
+  in_touch_ = std::chrono::steady_clock::now();
+  const auto take = [&](const Chunk& chunk, Was was) -> Status {
+    stay_in_touch();
     if (chunk.kind >= types_.size() || !holds_its_items(chunk, types_[chunk.kind])) {
       return fail(ErrorCode::bad_format, "the checkpoint in {} has items of no known kind", path);
     }
-    if (is_same_ranks && how == Restoring::if_any) return adopt(chunk, was);
-    replay(chunk);
-    return {};
+    if (!is_same_ranks || how == Restoring::by_route) return taking.by_route(chunk);
+    if (!is_rank(chunk.source) || !is_rank(chunk.destination)) {
+      return fail(ErrorCode::bad_format, "a chunk in the checkpoint is of rank {}, for rank {}",
+                  chunk.source, chunk.destination);
+    }
+    return taking.as_it_was(chunk, was);
   };
   GODWIT_TRY(const CheckpointFolder folder, CheckpointFolder::open(path, false));
   for (Rank part = rank_; part < manifest.ranks; part += ranks_) {
@@ -179,20 +215,15 @@ Status CpuPort::load_parts(const std::string& path, const CheckpointManifest& ma
                   part, path, saved[i].size(), i);
     }
   }
-  return {};
+  return taking.finish();
 }
 
 // A chunk as it was, with its source and its place among that one's: so that the order of items,
 // where it counts, is that of a run that nothing disturbed. What had arrived had room, if not in
 // this rank's queue then in others'.
-Status CpuPort::adopt(const Chunk& saved, CheckpointFolder::Part::Was was) {
-  const auto is_rank = [this](Rank rank) { return rank >= 0 && rank < ranks_; };
-  if (!is_rank(saved.source) || !is_rank(saved.destination)) {
-    return fail(ErrorCode::bad_format, "a chunk in the checkpoint is of rank {}, for rank {}",
-                saved.source, saved.destination);
-  }
+Status CpuPort::adopt(const Chunk& saved, Was was) {
   const std::lock_guard lock(lock_);
-  if (was == CheckpointFolder::Part::Was::held_back && options_.spill_bytes > 0) {
+  if (was == Was::held_back && options_.spill_bytes > 0) {
     GODWIT_CHECK(spill_.push(saved));
   } else {
     Chunk* chunk = pool_->take(saved.used);

@@ -40,6 +40,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -48,6 +49,8 @@
 #include "godwit/cuda/options.hpp"
 #include "godwit/detail/forward/cuda/port.cuh"
 #include "godwit/detail/forward/cuda/process.cuh"
+#include "godwit/detail/forward/incoming.hpp"
+#include "godwit/detail/forward/kept.hpp"
 #include "godwit/error.hpp"
 #include "godwit/exchange_options.hpp"
 #include "godwit/group.hpp"
@@ -118,24 +121,82 @@ class Exchange {
     check_functor<Functor>();
     auto launcher = launcher_of(detail::process_items<Functor, Items...>);
     if (!launcher) return tl::unexpected(launcher.error());
-    auto crew = port_->crew(std::as_bytes(std::span(&functor, 1)));
-    if (!crew) return tl::unexpected(crew.error());
-    std::uint64_t items = 0;
-    for (std::uint32_t kind = 0; kind < sizeof...(Items); ++kind) items += port_->incoming(kind);
-    const detail::Queues queues = port_->begin_launch();
-    port_->mark_processed();
-    return detail::launch_items(*launcher, queues, *crew, items, port_->stream());
+    return port_->process(*launcher, std::as_bytes(std::span(&functor, 1)));
   }
 
   // Runs the functor for every item until none is left on any rank. What was incoming and not yet
-  // processed is processed first.
+  // processed is processed first. The pace is by rounds, whatever the options say; with a
+  // checkpoint_folder they save all ranks' items from time to time, which costs rounds between two
+  // checkpoints nothing.
   template <class Functor>
-  [[nodiscard]] Result<RunReport> run(const Functor& functor) {
+  [[nodiscard]] Result<RunReport> run(const Functor& functor, const RunOptions& options = {}) {
     check_functor<Functor>();
     auto launcher = launcher_of(detail::process_items<Functor, Items...>);
     if (!launcher) return tl::unexpected(launcher.error());
-    return port_->run(*launcher, std::as_bytes(std::span(&functor, 1)));
+    return port_->run(*launcher, std::as_bytes(std::span(&functor, 1)), options);
   }
+
+  // Saves all items of all ranks to a folder, with what they keep(), as godwit::Exchange does:
+  // files are the same wherever ranks are, so that a checkpoint made on GPUs is gone on with on
+  // CPUs, by other ranks or teams, and the other way round. All ranks call it right after
+  // advance(), before anything is launched (else invalid_argument). Waits for this rank's stream;
+  // items are copied to the host a few MiB at a time. An error leaves the exchange usable, and the
+  // folder with its former checkpoint.
+  [[nodiscard]] Status checkpoint(const std::string& folder) { return port_->checkpoint(folder); }
+
+  // What this rank has computed so far goes into checkpoints with the items, as with
+  // godwit::Exchange: a trivially copyable struct, or an array or a vector of them, in the host's
+  // memory, which stays the caller's. All ranks keep the same things, in the same order.
+  template <class State>
+  void keep(State& state) {
+    port_->keep(godwit::detail::kept_state(state, rank_));
+  }
+  template <class State, class Merge>
+    requires(!std::is_invocable_v<State&>)
+  void keep(State& state, Merge merge) {
+    port_->keep(
+        godwit::detail::kept_state(state, std::move(merge), godwit::detail::Merging::yes, rank_));
+  }
+  // Anything else, such as what lies in the GPU's memory: save() returns it as a string or a vector
+  // of bytes, when all kernels of the round have ended, folds too; load(bytes, was) gets, on some
+  // rank, what the one that was rank `was` had saved. It may launch().
+  template <class Save, class Load>
+    requires std::is_invocable_v<Save&>
+  void keep(Save save, Load load) {
+    port_->keep(godwit::detail::kept_by(std::move(save), std::move(load)));
+  }
+
+  // Goes on from the checkpoint in a folder, if there is one, as godwit::Exchange does; returns the
+  // number of its round, or 0. All ranks call it, before they launch anything. `route(item, was)`
+  // runs on the host. With as many ranks as before items are where they were; in the order they
+  // had if the exchange is deterministic. Items that waited for room wait on beside ranks that do
+  // not share the GPU; where all do, they must have room now.
+  //
+  // resource_exhausted: the queues have no room for the items (Options::queue_bytes, spill_bytes).
+  // invalid_argument: the route leads to no rank. Others as godwit::Exchange. After an error some
+  // of it may have been loaded: the exchange is no good then.
+  template <class Route>
+  [[nodiscard]] Result<std::uint64_t> resume(const std::string& folder, const Route& route) {
+    return port_->restore(folder, replay_with(route), detail::Port::Restoring::if_any);
+  }
+  [[nodiscard]] Result<std::uint64_t> resume(const std::string& folder) {
+    return resume(folder, [this](const auto&, Rank was) { return was % ranks_; });
+  }
+  // The same, but `route` is asked for every item, on any number of ranks, and there must be a
+  // checkpoint (not_found).
+  template <class Route>
+  [[nodiscard]] Result<std::uint64_t> restore(const std::string& folder, const Route& route) {
+    return port_->restore(folder, replay_with(route), detail::Port::Restoring::by_route);
+  }
+  [[nodiscard]] Result<std::uint64_t> restore(const std::string& folder) {
+    return restore(folder, [this](const auto&, Rank was) { return was % ranks_; });
+  }
+
+  // Writes what all ranks did, and when, to one file that Perfetto and chrome://tracing open
+  // (Options::trace_events), CPU ranks' too. Kernels of process() are as long as the GPU took for
+  // them; in run(), which launches for all ranks together, there is a span for each round. Kernels
+  // of one's own are not seen. All ranks call it between rounds; rank 0 writes.
+  [[nodiscard]] Status save_trace(const std::string& path) { return port_->save_trace(path); }
 
   // For one launch of a kernel of one's own on stream(): this round's queues. Valid until the next
   // advance(). Whoever asks for it processes the incoming items himself.
@@ -167,6 +228,23 @@ class Exchange {
 
   Exchange(std::unique_ptr<detail::Port> port, const Group& group)
       : port_(std::move(port)), rank_(group.rank()), ranks_(group.ranks()) {}
+
+  // Hands the items of a saved chunk to the port, with where they go.
+  struct Replayer {
+    const detail::Port::Put& put;
+    template <class T>
+    void emit(const T& item, Rank to, Priority) {
+      put(std::as_bytes(std::span(&item, 1)), to);
+    }
+  };
+  template <class Route>
+  static detail::Port::Replay replay_with(const Route& route) {
+    return [&route](const godwit::detail::Chunk& chunk, const detail::Port::Put& put) {
+      Replayer out{put};
+      std::uint32_t kind = 0;
+      (godwit::detail::replay_chunk<Items>(kind++, chunk, route, out), ...);
+    };
+  }
 
   // Found out once for each kernel.
   template <class Function>

@@ -29,6 +29,9 @@ struct Options {
   // Ranks on one GPU that give different numbers here do not share its memory: what they send each
   // other is copied, as between GPUs. Shows on one GPU how a program will do on several.
   std::uint32_t team = 0;
+  // Keep the last so many events of this rank (kernels, rounds, waits) for Exchange::save_trace();
+  // 64 bytes each. 0: none.
+  std::size_t trace_events = 0;
   // How long ranks wait for each other, when making the exchange and in every round.
   std::chrono::milliseconds patience{60'000};
 };

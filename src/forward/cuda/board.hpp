@@ -22,10 +22,11 @@ using Deadline = std::chrono::steady_clock::time_point;
 
 // The beginning of the shared memory. All of it is zero at first.
 struct BoardPage {
-  std::atomic<std::uint64_t> arrivals;  // of processes at rounds, ever
-  std::atomic<std::uint32_t> attached;  // processes besides the owner
-  std::atomic<std::uint32_t> failing;   // who may write the error
-  std::atomic<std::uint32_t> failed;    // the error's code, once its text is there
+  std::atomic<std::uint64_t> arrivals;    // of processes at rounds, ever
+  std::atomic<std::uint64_t> save_round;  // the last that is to be saved; said before it ends
+  std::atomic<std::uint32_t> attached;    // processes besides the owner
+  std::atomic<std::uint32_t> failing;     // who may write the error
+  std::atomic<std::uint32_t> failed;      // the error's code, once its text is there
   char text[500];
   Report reports[kReports];
   Report draft;  // of the owner, before items are in order

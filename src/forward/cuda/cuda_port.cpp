@@ -4,7 +4,9 @@
 
 #include "base/fail.hpp"
 #include "forward/cuda/cuda_error.hpp"
+#include "forward/cuda/loader.hpp"
 #include "forward/cuda/setup.hpp"
+#include "forward/cuda/stopwatch.hpp"
 #include "forward/cuda/team.hpp"
 #include "godwit/detail/forward/cuda/port.cuh"
 
@@ -14,7 +16,10 @@ namespace {
 class CudaPort final : public detail::Port {
  public:
   CudaPort(std::unique_ptr<forward::Outpost> outpost, std::shared_ptr<Team> team, Rank rank)
-      : outpost_(std::move(outpost)), team_(std::move(team)), member_(team_->member(rank)) {
+      : outpost_(std::move(outpost)),
+        team_(std::move(team)),
+        member_(team_->member(rank)),
+        stopwatch_(outpost_->trace()) {
     team_->admit(member_, *outpost_);
   }
   ~CudaPort() override {
@@ -36,29 +41,73 @@ class CudaPort final : public detail::Port {
     member_.stream_given = true;
     return stream();
   }
-  Result<detail::Crew> crew(std::span<const std::byte> functor) override {
-    return team_->crew(member_, functor, stream());
-  }
   void set_fold(std::uint32_t kind, detail::Fold fold) override {
     member_.folds[kind] = std::move(fold);
   }
   void mark_processed() noexcept override { member_.processed = true; }
 
   Result<Round> advance() override {
+    forward::PortTrace::Span span(outpost_->trace(), "advance", 0);
     GODWIT_CHECK(check_folds());
-    return team_->advance(member_);
+    GODWIT_TRY(const Round round, team_->advance(member_));
+    stopwatch_.record("process");
+    span.count(round.incoming);
+    return round;
   }
-  Result<RunReport> run(const detail::Launcher& launcher,
-                        std::span<const std::byte> functor) override {
+  Status process(const detail::Launcher& launcher, std::span<const std::byte> functor) override {
+    GODWIT_TRY(const detail::Crew crew, team_->crew(member_, functor, stream()));
+    std::uint64_t items = 0;
+    for (std::uint32_t kind = 0; kind < team_->terms().size.kinds; ++kind) items += incoming(kind);
+    const detail::Queues queues = begin_launch();
+    mark_processed();
+    GODWIT_CHECK(stopwatch_.start(stream(), items));
+    GODWIT_CHECK(detail::launch_items(launcher, queues, crew, items, stream()));
+    return stopwatch_.stop(stream());
+  }
+  Result<RunReport> run(const detail::Launcher& launcher, std::span<const std::byte> functor,
+                        const RunOptions& options) override {
     GODWIT_CHECK(check_folds());
-    return team_->run(member_, launcher, functor);
+    forward::SaveSchedule schedule(options);
+    member_.schedule = options.saves() ? &schedule : nullptr;
+    auto report = run_and_save(launcher, functor, options.checkpoint_folder);
+    member_.schedule = nullptr;
+    stopwatch_.record("process");
+    return report;
   }
   ExchangeStatus status() const noexcept override { return team_->status(member_); }
   std::uint64_t incoming(std::uint32_t kind) const noexcept override {
     return team_->items(kind, member_.rank);
   }
 
+  Status checkpoint(const std::string& folder) override {
+    const auto show_items = [this](const Outpost::Holding::Show& show) {
+      return team_->show_items(member_, *outpost_, show);
+    };
+    return outpost_->save(
+        folder,
+        {.ready = team_->settle(member_), .round = team_->number(member_), .each = show_items});
+  }
+  void keep(godwit::detail::Kept kept) override { outpost_->keep(std::move(kept)); }
+  Result<std::uint64_t> restore(const std::string& folder, const Replay& replay,
+                                Restoring how) override;
+  Status save_trace(const std::string& path) override { return outpost_->save_trace(path); }
+
  private:
+  using Outpost = forward::Outpost;
+
+  Result<RunReport> run_and_save(const detail::Launcher& launcher,
+                                 std::span<const std::byte> functor, const std::string& folder) {
+    RunReport report;
+    for (;;) {
+      GODWIT_TRY(const Team::Ran ran, team_->run(member_, launcher, functor));
+      report.processed += ran.report.processed;
+      report.rounds += ran.report.rounds;
+      if (!ran.is_to_be_saved) return report;
+      GODWIT_CHECK(checkpoint(folder));
+      if (member_.schedule != nullptr) member_.schedule->note_saved();
+    }
+  }
+
   Status check_folds() {
     for (std::uint32_t kind = 0; kind < team_->terms().size.kinds; ++kind) {
       if (!team_->terms().kinds.reduced[kind] || member_.folds[kind]) continue;
@@ -76,7 +125,41 @@ class CudaPort final : public detail::Port {
   std::unique_ptr<forward::Outpost> outpost_;  // its end tells the others that this rank is gone
   std::shared_ptr<Team> team_;
   Member& member_;
+  Stopwatch stopwatch_;
 };
+
+// Straight into the queues, but for what is to wait for room: that takes the way of items for ranks
+// outside, if there is one.
+Result<std::uint64_t> CudaPort::restore(const std::string& folder, const Replay& replay,
+                                        Restoring how) {
+  using godwit::detail::Chunk;
+  std::unique_ptr<Loader> loader;  // once there is anything to load
+  const auto put = [&](std::uint32_t kind, std::span<const std::byte> items, Rank to) -> Status {
+    if (loader == nullptr) {
+      GODWIT_CHECK(check_cuda(cudaSetDevice(team_->terms().device), "using the GPU"));
+      GODWIT_TRY(loader,
+                 Loader::create(team_->terms(), begin_launch(), member_.rank, member_.stream));
+    }
+    return loader->put(kind, items, to);
+  };
+  const Outpost::Taking taking{
+      .as_it_was = [&](const Chunk& chunk, Outpost::Was was) -> Status {
+        const bool waits = was == Outpost::Was::held_back && team_->terms().has_outside();
+        if (waits) return outpost_->adopt(chunk, was);
+        return put(chunk.kind, {chunk.items(), chunk.used}, chunk.destination);
+      },
+      .by_route = [&](const Chunk& chunk) -> Status {
+        Status all;
+        replay(chunk, [&](std::span<const std::byte> item, Rank to) {
+          if (all) all = put(chunk.kind, item, to);
+        });
+        return all;
+      },
+      .finish = [&] { return loader == nullptr ? Status{} : loader->finish(); }};
+  GODWIT_TRY(const std::uint64_t round, outpost_->load(folder, how, taking));
+  if (round > 0) team_->number_next(member_, round);
+  return round;
+}
 
 }  // namespace
 
@@ -87,11 +170,8 @@ Result<std::unique_ptr<Port>> Port::create(Group& group, std::span<const ItemTyp
   const auto pinned = [](std::shared_ptr<forward::ChunkArena> arena) {
     return std::make_shared<PinnedArena>(std::move(arena));
   };
-  GODWIT_TRY(
-      auto outpost,
-      forward::Outpost::create(
-          group, types,
-          outpost_options(options.outside_bytes, options.deterministic, options.patience), pinned));
+  GODWIT_TRY(auto outpost,
+             forward::Outpost::create(group, types, outpost_options(options), pinned));
   auto team = set_up(*outpost, group, types, options);
   GODWIT_CHECK(outpost->agree(team ? Status{} : tl::unexpected(team.error())));
   auto port = std::make_unique<CudaPort>(std::move(outpost), *team, group.rank());

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -50,18 +51,33 @@ static __global__ void copy_first_words(DeviceView<Walker<20>> walkers, std::uin
   }
 }
 
+// A part of the walks: from what is saved in a folder, if anything is, up to a round that is saved
+// there.
+struct Leg {
+  std::string folder = {};
+  std::uint64_t stops_at = 0;  // 0: at the end
+};
+
 // Walks that triple at each step; after each of the first rounds a rank's items must be in order.
-inline Status walk_in_order(Group& group, const Ledger& ledger, std::uint32_t walks) {
+inline Status walk_in_order(Group& group, const Ledger& ledger, std::uint32_t walks,
+                            const Leg& leg = {}) {
   constexpr std::uint32_t kHops = 3;
   auto exchange = Exchange<Walker<20>>::create(
       group, {.queue_bytes = std::size_t{64} << 20, .deterministic = true});
   if (!exchange) return tl::unexpected(exchange.error());
-  auto begun = exchange->launch(walks, Begin<20>{ledger, Pattern::burst, kHops});
-  if (!begun) return begun;
-  for (std::uint32_t number = 0; number < kHops; ++number) {
+  const auto resumed = leg.folder.empty() ? Result<std::uint64_t>(0) : exchange->resume(leg.folder);
+  if (!resumed) return tl::unexpected(resumed.error());
+  if (*resumed == 0) {
+    auto begun = exchange->launch(walks, Begin<20>{ledger, Pattern::burst, kHops});
+    if (!begun) return begun;
+  }
+  for (std::uint64_t number = *resumed == 0 ? 1 : *resumed; number <= kHops; ++number) {
     const auto round = exchange->advance();
     if (!round) return tl::unexpected(round.error());
-    const auto expected = expected_order(group.ranks(), walks, kHops, number, group.rank());
+    if (round->number != number) return tl::unexpected(Error{ErrorCode::internal, "misnumbered"});
+    if (number == leg.stops_at) return exchange->checkpoint(leg.folder);
+    const auto expected = expected_order(group.ranks(), walks, kHops,
+                                         static_cast<std::uint32_t>(number - 1), group.rank());
     std::uint32_t* words = nullptr;
     std::vector<std::uint32_t> found(round->incoming);
     const std::size_t bytes = found.size() * sizeof *words;

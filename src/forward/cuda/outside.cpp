@@ -24,12 +24,12 @@ constexpr std::chrono::milliseconds kLook{20};
 
 }  // namespace
 
-ExchangeOptions outpost_options(std::size_t outside_bytes, bool deterministic,
-                                std::chrono::milliseconds patience) {
+ExchangeOptions outpost_options(const Options& options) {
   return {.chunk_bytes = kOutChunkBytes + sizeof(Chunk),
-          .queue_bytes = outside_bytes,
-          .deterministic = deterministic,
-          .patience = patience};
+          .queue_bytes = options.outside_bytes,
+          .deterministic = options.deterministic,
+          .trace_events = options.trace_events,
+          .patience = options.patience};
 }
 
 Outside::Batch::~Batch() {
@@ -107,19 +107,21 @@ Status Outside::await_copies() {
   return {};
 }
 
-Result<Round> Outside::exchange(const TeamRound& round) {
+Result<WholeRound> Outside::exchange(const TeamRound& round) {
   if (sends_) GODWIT_CHECK(send(round));
   for (const Guest& guest : guests_) {
     const bool speaks = sends_ && &guest == &guests_.front();
-    GODWIT_CHECK(guest.outpost->begin_round(
-        {.emitted = speaks ? emitted_inside(round) : 0, .held_back = guest.items()}));
+    GODWIT_CHECK(guest.outpost->begin_round({.emitted = speaks ? emitted_inside(round) : 0,
+                                             .held_back = guest.items(),
+                                             .wants_save = round.wants_save && guest.rank == 0}));
   }
-  Round all;
+  WholeRound all;
   for (Guest& guest : guests_) {
     GODWIT_TRY(const Outpost::Arrived arrived, guest.outpost->end_round());
     for (Chunk* const chunk : arrived.chunks) guest.waiting[chunk->kind].push_back({chunk});
-    all.alive = arrived.round.alive;
-    all.held_back = arrived.round.held_back;
+    all = {.alive = arrived.round.alive,
+           .held_back = arrived.round.held_back,
+           .is_to_be_saved = arrived.is_to_be_saved};
   }
   GODWIT_CHECK(take_in(round, all.alive));
   return all;

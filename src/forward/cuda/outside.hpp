@@ -22,6 +22,7 @@
 #include "forward/cuda/pinned.hpp"
 #include "forward/cuda/terms.hpp"
 #include "forward/outpost.hpp"
+#include "godwit/cuda/options.hpp"
 #include "godwit/exchange_options.hpp"
 
 namespace godwit::cuda {
@@ -32,6 +33,13 @@ struct TeamRound {
   std::span<std::uint64_t> items;  // by bin, to be read
   std::uint64_t chunks = 0;        // in use for them
   cudaStream_t stream = nullptr;
+  bool wants_save = false;  // rank 0, if it is here, wants it saved
+};
+// The same of all ranks.
+struct WholeRound {
+  std::uint64_t alive = 0;
+  std::uint64_t held_back = 0;
+  bool is_to_be_saved = false;
 };
 
 // Of the ranks of one process. Used by whoever acts for all of them.
@@ -54,7 +62,9 @@ class Outside {
   // Before a round ends: what others copy from this GPU is free again. Waits for them.
   [[nodiscard]] Status await_copies();
   // Sends and takes in, and corrects the counts of items. Waits for all ranks of the exchange.
-  [[nodiscard]] Result<Round> exchange(const TeamRound& round);
+  [[nodiscard]] Result<WholeRound> exchange(const TeamRound& round);
+  // What has come for a rank and waits for room.
+  [[nodiscard]] Status show_waiting(Rank rank, const forward::Outpost::Holding::Show& show) const;
   // Ends the exchange on all ranks.
   void break_off(const Error& why) noexcept;
 
@@ -119,7 +129,6 @@ class Outside {
 };
 
 // How the chunks that leave are made.
-[[nodiscard]] ExchangeOptions outpost_options(std::size_t outside_bytes, bool deterministic,
-                                              std::chrono::milliseconds patience);
+[[nodiscard]] ExchangeOptions outpost_options(const Options& options);
 
 }  // namespace godwit::cuda

@@ -9,9 +9,11 @@
 #include <new>
 #include <string_view>
 
+#include "base/folder_for_test.hpp"
 #include "forward/cuda/forked_group_for_test.hpp"
 #include "forward/cuda/order_for_test.cuh"
 #include "forward/cuda/places_for_test.cuh"
+#include "forward/cuda/trips_for_test.cuh"
 #include "godwit/cuda/exchange.cuh"
 
 namespace godwit::cuda {
@@ -43,6 +45,7 @@ struct Shared {
   std::atomic<std::uint64_t> hashes[2][kRanks * kRanks];
   std::atomic<std::uint64_t> torn;
   std::atomic<std::chrono::steady_clock::rep> killed;  // when
+  Account4 account;
 };
 
 class SharedMemory {
@@ -166,6 +169,70 @@ TEST_F(CudaProcesses, AKilledRankAmongOthersOfAllKindsEndsTheExchangeInTime) {
   expect_error_when_killed(0, "cggh");
   expect_error_when_killed(1, "cggh");
   expect_error_when_killed(3, "cggh");
+}
+
+// What all ranks of a trip come to; each is a process.
+std::vector<RankEnd> travel_in_processes(const Trip& trip, SharedMemory& shared) {
+  return run_forked(trip.ranks(), [&](Group& group) -> Status {
+    Account4 mine;
+    const Status travelled = travel(group, trip, mine);
+    Ledger::add(shared->account.items, mine.items);
+    Ledger::add(shared->account.hashes, mine.hashes);
+    Ledger::add(shared->account.torn, mine.torn);
+    Ledger::add(shared->account.fares, mine.fares);
+    return travelled;
+  });
+}
+
+void expect_whole_trip(const Trip& trip, const Account4& expected) {
+  SharedMemory shared;
+  for (const RankEnd& end : travel_in_processes(trip, shared)) {
+    ASSERT_TRUE(end.status.has_value()) << trip.letters << ": " << end.status.error().message;
+  }
+  EXPECT_TRUE(shared->account == expected)
+      << trip.letters << ": " << shared->account.items << " of " << expected.items << ", fares "
+      << shared->account.fares;
+}
+
+TEST_F(CudaProcesses, ARunIsGoneOnWithByProcessesOfAnyKindAndNumber) {
+  for (const char* const first : {"ggg", "cgh"}) {
+    const TestFolder folder;
+    Trip trip{.letters = first, .folder = folder.path().string(), .saves_every = 4};
+    const Account4 expected = trip.expected(3);
+    expect_whole_trip(trip, expected);
+    trip.resumes_at = 4;
+    trip.saves_every = 0;
+    for (const char* const later : {first, "gg", "cg"}) {
+      trip.letters = later;
+      expect_whole_trip(trip, expected);
+    }
+  }
+}
+
+// A rank is killed while it writes its part of the third checkpoint: the second counts.
+TEST_F(CudaProcesses, AKilledProcessIsGoneOnWithFromTheLastWholeCheckpoint) {
+  for (const char* const letters : {"ggg", "cgh"}) {
+    const TestFolder folder;
+    Trip trip{.letters = letters, .folder = folder.path().string(), .saves_every = 1};
+    const Account4 expected = trip.expected(3);
+    int saves = 0;
+    const auto ends = run_forked(3, [&](Group& group) {
+      trip.at_save = [&] {
+        if (group.rank() == 1 && ++saves == 3) ::raise(SIGKILL);
+      };
+      Account4 mine;
+      return travel(group, trip, mine);
+    });
+    ASSERT_EQ(ends.size(), 3u);
+    EXPECT_TRUE(ends[1].killed);
+    for (const std::size_t other : {0, 2}) {
+      ASSERT_FALSE(ends[other].status.has_value());
+      EXPECT_EQ(ends[other].status.error().code, ErrorCode::node_lost)
+          << ends[other].status.error().message;
+    }
+    trip.resumes_at = 2;
+    expect_whole_trip(trip, expected);
+  }
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ Result<Round> Team::advance(Member& member) {
   GODWIT_CHECK(meeting_.meet(terms_.patience, [&] { return close(); }));
   member.processed = false;
   if (refusal_) return tl::unexpected(*refusal_);
-  Round round{.number = ended_ - 1, .alive = alive_, .held_back = held_back_};
+  Round round{.number = number(member), .alive = alive_, .held_back = held_back_};
   for (std::uint32_t kind = 0; kind < terms_.size.kinds; ++kind) {
     if (!terms_.kinds.reduced[kind]) {
       round.incoming += items(kind, member.rank);
@@ -40,7 +40,7 @@ Result<Round> Team::advance(Member& member) {
   return round;
 }
 
-Result<RunReport> Team::run(Member& member, const detail::Launcher& launcher,
+Result<Team::Ran> Team::run(Member& member, const detail::Launcher& launcher,
                             std::span<const std::byte> functor) {
   if (member.stream_used) {
     GODWIT_CHECK(check_cuda(cudaEventRecord(member.idle, member.stream), "beginning to run"));
@@ -50,7 +50,8 @@ Result<RunReport> Team::run(Member& member, const detail::Launcher& launcher,
   const std::uint64_t before = ended_;
   GODWIT_CHECK(meeting_.meet(terms_.patience, [&] { return run_all(); }));
   if (refusal_) return tl::unexpected(*refusal_);
-  return RunReport{.processed = member.ran_items, .rounds = ended_ - before};
+  return Ran{.report = {.processed = member.ran_items, .rounds = ended_ - before},
+             .is_to_be_saved = is_to_be_saved_ && alive_ > 0};
 }
 
 Status Team::close() {
@@ -79,6 +80,7 @@ Status Team::await_streams() {
 // Processes cannot wait for each other on the GPU: each waits for its own kernels, and all for all.
 Status Team::begin_close() {
   const std::uint64_t round = ++begun_;
+  if (wants_save()) board_->page().save_round = round;
   if (processes_ > 1) {
     GODWIT_CHECK(check_cuda(cudaStreamSynchronize(stream_), "the kernels of a round"));
     auto& arrivals = board_->page().arrivals;
@@ -97,6 +99,12 @@ Status Team::begin_close() {
   GODWIT_CHECK(
       check_cuda(close_round(closing, terms_.kinds, round, report, stream_), "ending a round"));
   return sorter_ != nullptr ? sort_round(round) : Status{};
+}
+
+// Rank 0, if it is here, is the first.
+bool Team::wants_save() {
+  const Member& first = members_.front();
+  return first.rank == 0 && first.schedule != nullptr && first.schedule->ends_round();
 }
 
 // Items are put in order before anybody is told of them: the report is written here then.
@@ -126,11 +134,19 @@ Status Team::end_close() {
   const std::atomic_ref<std::uint64_t> number(const_cast<std::uint64_t&>(report.round));
   GODWIT_CHECK(board_->wait([&] { return number.load(std::memory_order_acquire) == round; },
                             steady_clock::now() + terms_.patience, "the kernels of a round"));
+  if (round == 1) {
+    is_traced_ = std::any_of(members_.begin(), members_.end(),
+                             [](const Member& member) { return member.trace->is_on(); });
+  }
   ended_ = round;
   alive_ = report.alive;
+  is_to_be_saved_ = board_->page().save_round == round;
   for (std::size_t from = 0; from < 2; ++from) {
     chunks_kept_[from] = report.chunks_kept[from];
     chunks_high_[from] = std::max(chunks_high_[from], report.chunks_held[from]);
+    if (is_traced_) {
+      marks_[from].rise_to(*members_.front().trace, chunks_high_[from] * detail::kChunkBytes);
+    }
   }
   for (Member& member : members_) {
     for (std::uint32_t kind = 0; kind < terms_.size.kinds; ++kind) {
@@ -164,10 +180,12 @@ Status Team::exchange_outside(const Report& report) {
   const TeamRound here{.queues = queues_,
                        .items = std::span(items_).first(bins),
                        .chunks = report.chunks_kept[0] + report.chunks_kept[1],
-                       .stream = stream_};
-  GODWIT_TRY(const Round round, outside_->exchange(here));
+                       .stream = stream_,
+                       .wants_save = is_to_be_saved_};
+  GODWIT_TRY(const WholeRound round, outside_->exchange(here));
   alive_ = round.alive;
   held_back_ = round.held_back;
+  is_to_be_saved_ = round.is_to_be_saved;
   for (Member& member : members_) {
     for (std::uint32_t kind = 0; kind < terms_.size.kinds; ++kind) {
       const std::uint32_t bin = terms_.bin(kind, member.rank);
@@ -253,6 +271,19 @@ void Team::count_incoming() {
   }
 }
 
+// What came to the members in a round of a run, which began when the last was reported.
+void Team::trace_round(Time began) {
+  for (const Member& member : members_) {
+    std::uint64_t arrived = 0;
+    for (std::uint32_t kind = 0; kind < terms_.size.kinds; ++kind) {
+      if (!terms_.kinds.reduced[kind]) arrived += items(kind, member.rank);
+    }
+    member.trace->record(
+        "round", 0,
+        {.begin = began, .lasted = forward::PortTrace::now() - began, .items = arrived});
+  }
+}
+
 Status Team::run_rounds() {
   GODWIT_CHECK(await_streams());
   for (Member& member : members_) {
@@ -267,18 +298,23 @@ Status Team::run_rounds() {
   // Within one process the next round is launched before the last one's report is read: a launch
   // that finds no items costs less than a GPU that waits for the host.
   const bool alone = processes_ == 1 && outside_ == nullptr;
+  // Not so if what the last one brings is to be saved first.
   const std::uint64_t ahead = alone && sorter_ == nullptr ? 1 : 0;
+  const std::atomic<std::uint64_t>& save_round = board_->page().save_round;
   do {
-    while (begun_ - ended_ <= ahead) {
+    const Time began = is_traced_ ? forward::PortTrace::now() : Time{};
+    while (begun_ - ended_ <= ahead && begun_ != save_round) {
       GODWIT_CHECK(launch_folds());
       GODWIT_CHECK(launch_crews(crews));
       GODWIT_CHECK(begin_close());
     }
     GODWIT_CHECK(end_close());
+    if (is_traced_) trace_round(began);
     count_incoming();
-  } while (alive_ > 0 && !refusal_);
+  } while (alive_ > 0 && !refusal_ && !is_to_be_saved_);
+  const bool was_ahead = begun_ > ended_;
   while (ended_ < begun_ && !refusal_) GODWIT_CHECK(end_close());
-  if (ahead > 0) return {};
+  if (was_ahead) return {};
   GODWIT_CHECK(launch_folds());
   return check_cuda(cudaStreamSynchronize(stream_), "folding the last items");
 }

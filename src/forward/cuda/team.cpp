@@ -162,7 +162,8 @@ Result<Crew> Team::crew(Member& member, std::span<const std::byte> functor, cuda
               .functor_stride = static_cast<std::uint32_t>(kCrewPlace)};
 }
 
-void Team::admit(const Member& member, forward::Outpost& outpost) {
+void Team::admit(Member& member, forward::Outpost& outpost) {
+  member.trace = &outpost.trace();
   if (outside_ != nullptr) outside_->admit(member.rank, outpost);
 }
 

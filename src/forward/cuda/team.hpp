@@ -21,6 +21,8 @@
 #include "forward/cuda/pool.hpp"
 #include "forward/cuda/sorter.hpp"
 #include "forward/cuda/terms.hpp"
+#include "forward/port_trace.hpp"
+#include "forward/save_schedule.hpp"
 #include "godwit/detail/forward/cuda/port.cuh"
 #include "godwit/items.hpp"
 
@@ -51,6 +53,9 @@ struct Member {
   std::vector<std::byte> sent_functor;  // what the GPU has; sent again only if it changes
   std::uint64_t ran_items = 0;
   std::uint64_t arrived = 0;
+  std::uint64_t skipped_rounds = 0;  // of a checkpoint that it went on from; may be less than none
+  forward::SaveSchedule* schedule = nullptr;  // of the run under way, if it saves
+  forward::PortTrace* trace = nullptr;
 };
 
 class Team : public std::enable_shared_from_this<Team> {
@@ -79,10 +84,27 @@ class Team : public std::enable_shared_from_this<Team> {
                                           cudaStream_t stream);
 
   // By each member's own thread. admit() comes first; the outpost stays until leave().
-  void admit(const Member& member, forward::Outpost& outpost);
+  void admit(Member& member, forward::Outpost& outpost);
   [[nodiscard]] Result<Round> advance(Member& member);
-  [[nodiscard]] Result<RunReport> run(Member& member, const detail::Launcher& launcher,
-                                      std::span<const std::byte> functor);
+  // Until no item is left on any rank, or what a round has brought is to be saved.
+  struct Ran {
+    RunReport report;
+    bool is_to_be_saved = false;
+  };
+  [[nodiscard]] Result<Ran> run(Member& member, const detail::Launcher& launcher,
+                                std::span<const std::byte> functor);
+  // saving.cpp: whether this round's items can be saved as they are, when kernels have ended; and
+  // those of one rank. Its own thread calls them, and no other.
+  [[nodiscard]] Status settle(const Member& member);
+  [[nodiscard]] Status show_items(const Member& member, forward::Outpost& outpost,
+                                  const forward::Outpost::Holding::Show& show) const;
+  // The number of the round under way; and the one that the next is to have.
+  [[nodiscard]] std::uint64_t number(const Member& member) const noexcept {
+    return ended_ - 1 + member.skipped_rounds;
+  }
+  void number_next(Member& member, std::uint64_t number) const noexcept {
+    member.skipped_rounds = number - ended_;
+  }
   // A member goes: whoever waits for it learns.
   void leave(const Member& member) noexcept;
 
@@ -98,6 +120,7 @@ class Team : public std::enable_shared_from_this<Team> {
   [[nodiscard]] Status await_streams();
   [[nodiscard]] Status begin_close();
   [[nodiscard]] Status end_close();
+  [[nodiscard]] bool wants_save();
   [[nodiscard]] Status exchange_outside(const Report& report);
   void fail_all(const Error& error) noexcept;
   [[nodiscard]] Status sort_round(std::uint64_t round);
@@ -106,6 +129,7 @@ class Team : public std::enable_shared_from_this<Team> {
   [[nodiscard]] Status launch_crews(std::span<const detail::Crew> crews);
   [[nodiscard]] Status launch_folds();
   void count_incoming();
+  void trace_round(Time began);
   [[nodiscard]] std::uint64_t local_items() const noexcept;
 
   const Terms terms_;
@@ -125,10 +149,14 @@ class Team : public std::enable_shared_from_this<Team> {
   std::uint64_t ended_ = 0;  // rounds whose report was read
   std::uint64_t alive_ = 0;
   std::uint64_t held_back_ = 0;   // of them: by ranks outside, for lack of room
+  bool is_to_be_saved_ = false;   // what the last round brought
   std::optional<Error> refusal_;  // what the last round did not take
   std::array<std::uint64_t, kMaxBins> items_{};
   std::array<std::uint64_t, 2> chunks_kept_{};  // of the GPU, of the host
   std::array<std::uint64_t, 2> chunks_high_{};
+  bool is_traced_ = false;
+  std::array<forward::PortTrace::Mark, 2> marks_{forward::PortTrace::Mark("queue bytes at most"),
+                                                 forward::PortTrace::Mark("spill bytes at most")};
 };
 
 }  // namespace godwit::cuda

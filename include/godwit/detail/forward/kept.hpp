@@ -7,6 +7,7 @@
 #include <ranges>
 #include <span>
 #include <type_traits>
+#include <utility>
 
 #include "godwit/kernel.hpp"
 
@@ -62,6 +63,38 @@ bool load_state(State& state, std::span<const std::byte> saved, bool own, const 
     elements[i] = merge(elements[i], theirs);
   }
   return true;
+}
+
+// Whether several ranks' become one by a merge, or the ranks must be as many as they were.
+enum class Merging : bool { no, yes };
+
+// What keep(state, merge) keeps, on this rank.
+template <class State, class Merge>
+Kept kept_state(State& state, Merge merge, Merging merging, Rank rank) {
+  return {.save = [&state](const auto& write) { save_state(state, write); },
+          .load = [&state, merge = std::move(merge), rank](
+                      const auto& saved,
+                      Rank was) { return load_state(state, saved, was == rank, merge); },
+          .needs_same_ranks = merging == Merging::no};
+}
+template <class State>
+Kept kept_state(State& state, Rank rank) {
+  return kept_state(state, [](const auto& mine, const auto&) { return mine; }, Merging::no, rank);
+}
+
+// What keep(save, load) keeps.
+template <class Save, class Load>
+Kept kept_by(Save save, Load load) {
+  return {.save =
+              [save = std::move(save)](const Kept::Write& write) mutable {
+                const auto saved = save();
+                write(std::as_bytes(std::span(saved)));
+              },
+          .load =
+              [load = std::move(load)](std::span<const std::byte> saved, Rank was) mutable {
+                load(saved, was);
+                return true;
+              }};
 }
 
 }  // namespace godwit::detail

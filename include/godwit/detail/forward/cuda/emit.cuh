@@ -39,13 +39,15 @@ __device__ inline void note_refusal(const Queues& queues, Emitted why, Rank to) 
   }
 }
 
-// The threads of a warp that emit to one rank at the same time reserve together. `to` is a rank;
-// `key` matters only if items are to be in order.
-template <class T>
-__device__ inline Emitted emit_directly(const Queues& queues, const T& item, std::uint32_t kind,
-                                        Rank to, Count key) {
-  constexpr std::uint32_t kPerChunk = items_per_chunk(sizeof(T));
-  const std::uint32_t bin = kind * queues.ranks + static_cast<std::uint32_t>(to);
+// Room for one item.
+struct Place {
+  ChunkId chunk = kNoChunk;  // kNoChunk: there is none
+  std::uint32_t offset = 0;  // in items
+};
+
+// The threads of a warp that emit into one bin at the same time reserve together.
+__device__ inline Place claim_place(const Queues& queues, std::uint32_t bin,
+                                    std::uint32_t per_chunk) {
   const unsigned peers = __match_any_sync(__activemask(), bin);
   const unsigned lane = lane_id();
   const int leader = __ffs(static_cast<int>(peers)) - 1;
@@ -55,17 +57,29 @@ __device__ inline Emitted emit_directly(const Queues& queues, const T& item, std
   }
   begin = __shfl_sync(peers, begin, leader);
   const Count index = begin + static_cast<Count>(__popc(peers & lanes_below(lane)));
-  const Count chunk = index / kPerChunk;
-  const auto offset = static_cast<std::uint32_t>(index - chunk * kPerChunk);
+  const Count chunk = index / per_chunk;
+  const auto offset = static_cast<std::uint32_t>(index - chunk * per_chunk);
   ChunkId* const table = queues.write_table(bin);
   if (offset == 0) provide_chunk(queues, table, chunk);
   __syncwarp(peers);  // what the others wait for is there before anybody waits
-  const ChunkId id = await_chunk(queues, table, chunk);
-  if (id == kNoChunk) return Emitted::full;
-  store_item(queues.chunk(id) + std::size_t{offset} * sizeof(T), item);
-  if (queues.keys != nullptr) {
-    queues.keys[std::size_t{id} * queues.keys_per_chunk + offset] = key;
-  }
+  return {.chunk = await_chunk(queues, table, chunk), .offset = offset};
+}
+
+// Only if items are to be in order.
+__device__ inline void note_key(const Queues& queues, const Place& place, Count key) {
+  if (queues.keys == nullptr) return;
+  queues.keys[std::size_t{place.chunk} * queues.keys_per_chunk + place.offset] = key;
+}
+
+// `to` is a rank; `key` matters only if items are to be in order.
+template <class T>
+__device__ inline Emitted emit_directly(const Queues& queues, const T& item, std::uint32_t kind,
+                                        Rank to, Count key) {
+  const std::uint32_t bin = kind * queues.ranks + static_cast<std::uint32_t>(to);
+  const Place place = claim_place(queues, bin, items_per_chunk(sizeof(T)));
+  if (place.chunk == kNoChunk) return Emitted::full;
+  store_item(queues.chunk(place.chunk) + std::size_t{place.offset} * sizeof(T), item);
+  note_key(queues, place, key);
   return Emitted::ok;
 }
 

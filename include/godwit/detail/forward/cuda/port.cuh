@@ -9,9 +9,13 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "godwit/cuda/options.hpp"
+#include "godwit/detail/forward/chunk.hpp"
 #include "godwit/detail/forward/cuda/queues.cuh"
+#include "godwit/detail/forward/kept.hpp"
+#include "godwit/detail/forward/port.hpp"
 #include "godwit/error.hpp"
 #include "godwit/exchange_options.hpp"
 #include "godwit/export.hpp"
@@ -48,17 +52,29 @@ class GODWIT_API Port {
   [[nodiscard]] virtual cudaStream_t stream() noexcept = 0;
   // The same, for the user: what he launches is not known here.
   [[nodiscard]] virtual cudaStream_t give_stream() noexcept = 0;
-  // This rank alone, with a functor to be copied to the GPU. Valid until the next call.
-  [[nodiscard]] virtual Result<Crew> crew(std::span<const std::byte> functor) = 0;
   virtual void set_fold(std::uint32_t kind, Fold fold) = 0;
   // Says that this round's incoming items are processed, so that run() does not do it again.
   virtual void mark_processed() noexcept = 0;
 
   [[nodiscard]] virtual Result<Round> advance() = 0;
+  // Launches a functor, which is copied to the GPU, for this round's incoming items.
+  [[nodiscard]] virtual Status process(const Launcher& launcher,
+                                       std::span<const std::byte> functor) = 0;
   [[nodiscard]] virtual Result<RunReport> run(const Launcher& launcher,
-                                              std::span<const std::byte> functor) = 0;
+                                              std::span<const std::byte> functor,
+                                              const RunOptions& options) = 0;
   [[nodiscard]] virtual std::uint64_t incoming(std::uint32_t kind) const noexcept = 0;
   [[nodiscard]] virtual ExchangeStatus status() const noexcept = 0;
+
+  [[nodiscard]] virtual Status checkpoint(const std::string& folder) = 0;
+  virtual void keep(godwit::detail::Kept kept) = 0;
+  using Restoring = godwit::detail::Port::Restoring;
+  // Puts the items of a saved chunk, one by one, where they belong now.
+  using Put = std::function<void(std::span<const std::byte> item, Rank to)>;
+  using Replay = std::function<void(const godwit::detail::Chunk& chunk, const Put& put)>;
+  [[nodiscard]] virtual Result<std::uint64_t> restore(const std::string& folder,
+                                                      const Replay& replay, Restoring how) = 0;
+  [[nodiscard]] virtual Status save_trace(const std::string& path) = 0;
 };
 
 // Of the kernel at `kernel`, on the current GPU.
