@@ -113,6 +113,10 @@ function(godwit_sanitizer_defaults program)
   endif()
 endfunction()
 
+# Properties of tests that start a fleet of processes: one such test at a time, beside others that do not,
+# and the first of all, so that there are others left.
+set(GODWIT_ONE_FLEET RESOURCE_LOCK one_fleet COST 10)
+
 # TIMEOUT is per test case, in seconds. Tests whose name begins or ends with "Long", or whose suite's
 # name ends so, run in `./dev test --long` only. PROPERTIES are passed on to every case. NO_SANITIZE
 # keeps a core layer's test out of the sanitizer runs; CORE puts another one in; ONE_THREAD says that

@@ -62,12 +62,12 @@ without_randomisation() {
   if [[ $1 == tsan ]] && setarch -R true 2>/dev/null; then echo "setarch -R"; fi
 }
 
-# What a folder that is configured for the first time gets beside its preset. GCC's folders compile many
-# sources as one, in half the time, and link with LLVM's linker, in a quarter; clang sees each source
+# What a folder that is configured for the first time gets beside its preset: many sources are compiled as
+# one, in half the time, and linked with LLVM's linker, in a quarter. The preset clang sees each source
 # alone, and that it includes what it needs. ccache must be told that precompiled headers are what they
 # seem.
 CONFIGURE_FLAGS=(-DGODWIT_PRECOMPILE=ON)
-GCC_FLAGS=(-DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=16)
+JOIN_FLAGS=(-DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=16)
 LLD_FOLDER=/usr/lib/llvm-19/bin
 LLD_FLAG="-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=lld -B$LLD_FOLDER"
 export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros}
@@ -80,10 +80,8 @@ configure_preset() {
   mkdir -p "$folder"
   if [[ ! -f $folder/build.ninja || CMakePresets.json -nt $folder/build.ninja ]]; then
     flags=("${CONFIGURE_FLAGS[@]}")
-    if [[ $preset != clang && $preset != fuzz ]]; then
-      flags+=("${GCC_FLAGS[@]}")
-      [[ -x $LLD_FOLDER/ld.lld ]] && flags+=("$LLD_FLAG")
-    fi
+    [[ $preset == clang ]] || flags+=("${JOIN_FLAGS[@]}")
+    [[ -x $LLD_FOLDER/ld.lld ]] && flags+=("$LLD_FLAG")
     # A sixth of a release build: who wants them says so.
     [[ $preset == release ]] && flags+=(-DGODWIT_BUILD_BENCH=OFF)
   elif [[ $# == 0 ]]; then
