@@ -109,7 +109,11 @@ endif()
 # Tells ThreadSanitizer, in every program of ours that it watches, what it cannot see of UCX.
 function(godwit_sanitizer_defaults program)
   if(GODWIT_SANITIZE MATCHES "thread")
-    target_sources(${program} PRIVATE ${PROJECT_SOURCE_DIR}/src/base/tsan_defaults.cpp)
+    set(defaults ${PROJECT_SOURCE_DIR}/src/base/tsan_defaults.cpp)
+    target_sources(${program} PRIVATE ${defaults})
+    # A program's own defaults replace these, which they cannot do from the same unit.
+    set_source_files_properties(${defaults} TARGET_DIRECTORY ${program}
+      PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   endif()
 endfunction()
 
