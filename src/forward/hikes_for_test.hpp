@@ -191,20 +191,25 @@ class Camp {
   bool is_to_be_saved_ = false;
 };
 
+// All hikers of a rank, or what a checkpoint has of them.
+template <class Place>
+Status set_out(Place& place, Rank rank, const Hike& hike) {
+  if (hike.resumes) {
+    GODWIT_TRY(const std::uint64_t round, place.resume(hike.run.checkpoint_folder));
+    EXPECT_GT(round, 0U);
+    return {};
+  }
+  for (std::uint32_t i = 0; i < hike.hikers; ++i) place.emit(Hiker{.id = i, .hops = 6}, rank);
+  return {};
+}
+
 using CpuExchange = Exchange<Hiker, Reduced<Stone>>;
 
 inline Status hike_on_cpu(Group& group, Seen& sums, const Hike& hike) {
   GODWIT_TRY(auto exchange, CpuExchange::create(group, hike.options()));
   exchange.reduce<Stone>([&](const Stone& stone) { sums.weight += stone.weight; });
   exchange.keep(sums, std::plus<>());
-  std::uint64_t round = 0;
-  if (hike.resumes) {
-    GODWIT_TRY(round, exchange.resume(hike.run.checkpoint_folder));
-    EXPECT_GT(round, 0U);
-  }
-  for (std::uint32_t i = 0; i < hike.hikers && !hike.resumes; ++i) {
-    exchange.emit(Hiker{.id = i, .hops = 6}, group.rank());
-  }
+  GODWIT_CHECK(set_out(exchange, group.rank(), hike));
   const auto step = [&](const Hiker& hiker, CpuExchange::Out& out) {
     take_step(sums, hiker, out.rank(), out.ranks(),
               [&](const auto& item, Rank to) { out.emit(item, to); });
@@ -219,14 +224,7 @@ inline Status hike_elsewhere(Group& group, Seen& sums, const Hike& hike) {
   GODWIT_TRY(auto outpost, Outpost::create(group, kTypes, hike.options()));
   GODWIT_CHECK(outpost->agree({}));
   Camp camp(*outpost, group, sums);
-  std::uint64_t round = 0;
-  if (hike.resumes) {
-    GODWIT_TRY(round, camp.resume(hike.run.checkpoint_folder));
-    EXPECT_GT(round, 0U);
-  }
-  for (std::uint32_t i = 0; i < hike.hikers && !hike.resumes; ++i) {
-    camp.emit(Hiker{.id = i, .hops = 6}, group.rank());
-  }
+  GODWIT_CHECK(set_out(camp, group.rank(), hike));
   GODWIT_CHECK(camp.run(hike.run));
   return hike.run.saves() ? outpost->save_trace(hike.run.checkpoint_folder + "/trace.json")
                           : Status();
