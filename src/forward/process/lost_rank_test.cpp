@@ -57,10 +57,13 @@ struct Roam {
   }
 };
 
+bool names_victim(const Error& error) {
+  return error.message.find(fmt::format("rank {}", kVictim)) != std::string::npos;
+}
+
 // What a rank should see when the victim is gone.
 Status expect_loss(const Error& error) {
-  const bool named = error.message.find(fmt::format("rank {}", kVictim)) != std::string::npos;
-  if (error.code == ErrorCode::node_lost && named) return {};
+  if (error.code == ErrorCode::node_lost && names_victim(error)) return {};
   return tl::unexpected(error);
 }
 
@@ -143,6 +146,29 @@ TEST_P(LostRank, MayHaveLeftInPeace) {
                     : expect_loss(exchange.error());
   });
   processes.expect_success();
+}
+
+Status roam_towards_victim(Group& group, const Roam& kernel) {
+  GODWIT_TRY(auto exchange, Exchange<Restless>::create(group));
+  for (std::uint64_t i = 0; i < 1'000; ++i) exchange.emit(Restless{i}, kVictim);
+  GODWIT_CHECK(exchange.run(kernel));
+  return fail(ErrorCode::internal, "the run came to an end");
+}
+
+// What is on its way to a rank that leaves trips nobody up, least of all that rank.
+TEST_P(LostRank, MayLeaveWhileOthersSendToIt) {
+  for (int i = 0; i < 10; ++i) {
+    const StartSignal nobody_waits;
+    RankProcesses processes(kRanks, GetParam(), [&](Group& group) -> Status {
+      if (group.rank() == kVictim) {
+        GODWIT_CHECK(Exchange<Restless>::create(group));
+        return {};
+      }
+      const Status told = roam_towards_victim(group, Roam{&nobody_waits});
+      return names_victim(told.error()) ? Status() : told;
+    });
+    processes.expect_success();
+  }
 }
 
 // Runs a transport, or goes on with one; ranks say at every checkpoint that they are about to write

@@ -34,8 +34,7 @@ Mesh::Mesh(const MeetOptions& options, MeshEvents& events)
             .tcp = {}},
       peers_(static_cast<std::size_t>(options.ranks)) {}
 
-Result<std::unique_ptr<Mesh>> Mesh::create(const MeetOptions& options, MeshEvents& events,
-                                           const Interrupted& interrupted) {
+Result<std::unique_ptr<Mesh>> Mesh::create(const MeetOptions& options, MeshEvents& events) {
   if (options.ranks < 1 || options.ranks > Group::kMaxRanks || options.rank < 0 ||
       options.rank >= options.ranks) {
     return fail(ErrorCode::invalid_argument,
@@ -46,11 +45,11 @@ Result<std::unique_ptr<Mesh>> Mesh::create(const MeetOptions& options, MeshEvent
     return fail(ErrorCode::invalid_argument, "MeetOptions::patience must be more than nothing");
   }
   std::unique_ptr<Mesh> mesh(new Mesh(options, events));
-  GODWIT_CHECK(mesh->open(options, interrupted));
+  GODWIT_CHECK(mesh->open(options));
   return mesh;
 }
 
-Status Mesh::open(const MeetOptions& options, const Interrupted& interrupted) {
+Status Mesh::open(const MeetOptions& options) {
   GODWIT_TRY(place_, parse_place(options.address));
   if (!options.key.empty()) {
     GODWIT_TRY(const trust::FleetKey key, trust::FleetKey::from_hex(options.key));
@@ -63,8 +62,7 @@ Status Mesh::open(const MeetOptions& options, const Interrupted& interrupted) {
   if (way_ != Way::tcp) GODWIT_CHECK(make_shm());
   const bool elsewhere = place_.scheme == fabric::Address::Scheme::tcp && way_ != Way::shm;
   if (elsewhere || way_ == Way::tcp) GODWIT_CHECK(make_ucx());
-  GODWIT_CHECK(reactor_->start());
-  return meet(options.patience, interrupted);
+  return {};
 }
 
 // Its socket stands where only this user gets in.
@@ -137,6 +135,7 @@ std::optional<Error> Mesh::wait_to_settle(Time deadline, const Interrupted& inte
 }
 
 Status Mesh::meet(std::chrono::milliseconds patience, const Interrupted& interrupted) {
+  GODWIT_CHECK(reactor_->start());
   const Time deadline = reactor_->now() + patience;
   run_as_owner([this] {
     Meeting::Options options{.place = place_, .self = self_, .key = key_ ? &*key_ : nullptr};
@@ -193,8 +192,8 @@ Error Mesh::too_late(std::chrono::milliseconds patience) const {
 }
 
 Mesh::~Mesh() {
+  leave();
   if (reactor_ == nullptr) return;
-  if (linked_) leave();
   reactor_->stop();
   meeting_.reset();
   if (shm_ != nullptr) reactor_->remove(*shm_);
@@ -204,6 +203,7 @@ Mesh::~Mesh() {
 }
 
 void Mesh::leave() {
+  if (reactor_ == nullptr || std::exchange(has_left_, true)) return;
   run_as_owner([this] {
     settled_.reset();
     is_settled_ = false;
@@ -213,7 +213,7 @@ void Mesh::leave() {
     }
     settle_if_complete();
   });
-  (void)reactor_->wait(settled_, reactor_->now() + kFarewell);
+  if (linked_) (void)reactor_->wait(settled_, reactor_->now() + kFarewell);
 }
 
 }  // namespace godwit::forward

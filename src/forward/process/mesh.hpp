@@ -42,16 +42,21 @@ class Mesh final : private fabric::TransportEvents {
   // Asked now and then while a rank waits for others: why it has to stop, if it has to. Any thread.
   using Interrupted = std::function<std::optional<Error>()>;
 
-  // Meets the others: every link is up. Any thread; blocks, at most for the patience. Errors:
-  // invalid_argument, deadline (naming who has not come), address_in_use (of rank 0), unreachable,
-  // others of links, and what `interrupted` says, if there is one.
+  // No event comes before meet(): its user is told of nothing while it has no mesh. Errors:
+  // invalid_argument, others of transports.
   [[nodiscard]] static Result<std::unique_ptr<Mesh>> create(const MeetOptions& options,
-                                                            MeshEvents& events,
-                                                            const Interrupted& interrupted);
-  // Closes all links, after what was sent; no event follows. Not the owner.
+                                                            MeshEvents& events);
+  // Leaves, if that has not been done.
   ~Mesh() override;
   Mesh(const Mesh&) = delete;
   Mesh& operator=(const Mesh&) = delete;
+
+  // Meets the others: every link is up. Any thread, once; blocks, at most for the patience. Errors:
+  // deadline (naming who has not come), address_in_use (of rank 0), unreachable, others of links,
+  // and what `interrupted` says, if there is one.
+  [[nodiscard]] Status meet(std::chrono::milliseconds patience, const Interrupted& interrupted);
+  // Closes all links, after what was sent; no event follows. Not the owner.
+  void leave();
 
   // Any thread.
   [[nodiscard]] Rank rank() const noexcept { return self_.rank; }
@@ -83,13 +88,11 @@ class Mesh final : private fabric::TransportEvents {
   Mesh(const MeetOptions& options, MeshEvents& events);
 
   // mesh.cpp
-  [[nodiscard]] Status open(const MeetOptions& options, const Interrupted& interrupted);
+  [[nodiscard]] Status open(const MeetOptions& options);
   [[nodiscard]] Status make_shm();
   [[nodiscard]] Status make_ucx();
-  [[nodiscard]] Status meet(std::chrono::milliseconds patience, const Interrupted& interrupted);
   [[nodiscard]] std::optional<Error> wait_to_settle(Time deadline, const Interrupted& interrupted);
   [[nodiscard]] Error too_late(std::chrono::milliseconds patience) const;
-  void leave();
 
   // mesh_links.cpp
   void met(Result<std::vector<MemberCard>> cards);
@@ -128,6 +131,7 @@ class Mesh final : private fabric::TransportEvents {
   bool is_settled_ = false;
   bool linked_ = false;  // all links were up
   bool leaving_ = false;
+  bool has_left_ = false;  // of who calls leave()
   Status outcome_;
 };
 

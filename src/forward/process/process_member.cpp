@@ -16,7 +16,8 @@ ProcessMember::ProcessMember(const MeetOptions& options)
 Result<std::shared_ptr<ProcessMember>> ProcessMember::meet(const MeetOptions& options,
                                                            const Mesh::Interrupted& interrupted) {
   auto member = std::make_shared<ProcessMember>(options);
-  GODWIT_TRY(member->mesh_, Mesh::create(options, *member, interrupted));
+  GODWIT_TRY(member->mesh_, Mesh::create(options, *member));
+  GODWIT_CHECK(member->mesh_->meet(options.patience, interrupted));
   return member;
 }
 
@@ -29,6 +30,7 @@ ProcessMember::~ProcessMember() {
       if (rank != rank_) send_note(rank, RankMessage::leave, opened_);
     }
   });
+  mesh_->leave();  // before the pointer goes: messages that arrive until then are answered
   mesh_.reset();
 }
 

@@ -26,7 +26,7 @@ class ProcessMember final : public detail::GroupCore,
                             private MeshEvents,
                             public std::enable_shared_from_this<ProcessMember> {
  public:
-  // As Mesh::create().
+  // As Mesh::create() and Mesh::meet().
   [[nodiscard]] static Result<std::shared_ptr<ProcessMember>> meet(
       const MeetOptions& options, const Mesh::Interrupted& interrupted = {});
   explicit ProcessMember(const MeetOptions& options);
