@@ -87,18 +87,32 @@ Status prepare(CompileSession& session, SliceInputs& inputs) {
   return {};
 }
 
+// Parsing is most of a translation, so native code is made of the bitcode where that gives the
+// same: bitcode is optimised already, and flags of the user may be about the source.
+bool is_native_from_bitcode(const CompileRequest& request) {
+  return wants(request, SliceKind::bitcode) && request.optimisation_level >= 2 &&
+         request.flags.empty();
+}
+
 // Exports are read from objects, so a bundle without native slices still makes one per source.
-Status object_from_bitcode(CompileSession& session, Machine machine, const fs::path& bitcode,
-                           const fs::path& object) {
-  std::vector<std::string> argv = clang_for(session, machine, /*cpp=*/false);
-  argv.insert(argv.end(), {"-O0", "-c", bitcode.string(), "-o", object.string()});
-  return session.run(argv, "look into the bitcode");
+Status object_from_bitcode(CompileSession& session, const SliceInputs& target, std::size_t source) {
+  std::vector<std::string> argv = clang_for(session, target.machine, /*cpp=*/false);
+  if (wants(session.request(), SliceKind::native)) {
+    append_native_options(argv, session.request());
+  } else {
+    argv.emplace_back("-O0");
+  }
+  argv.insert(argv.end(),
+              {"-c", target.bitcode[source].string(), "-o", target.objects[source].string()});
+  return session.run(
+      argv, fmt::format("make native code of {} for {}", session.request().sources[source].string(),
+                        to_string(target.machine)));
 }
 
 // All translations of all sources, side by side.
 Status translate_all(CompileSession& session, const std::vector<SliceInputs>& targets) {
   const CompileRequest& request = session.request();
-  const bool native = wants(request, SliceKind::native);
+  const bool native = wants(request, SliceKind::native) && !is_native_from_bitcode(request);
   std::vector<UniqueFunction<Status()>> jobs;
   for (const SliceInputs& target : targets) {
     for (std::size_t i = 0; i < request.sources.size(); ++i) {
@@ -121,8 +135,7 @@ Status translate_all(CompileSession& session, const std::vector<SliceInputs>& ta
           job.output = target.bitcode[i];
           job.quiet = job.quiet || native;
           GODWIT_CHECK(translate(session, job));
-          if (native) return {};
-          return object_from_bitcode(session, target.machine, target.bitcode[i], target.objects[i]);
+          return native ? Status() : object_from_bitcode(session, target, i);
         });
       }
     }

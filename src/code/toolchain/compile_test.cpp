@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "code/toolchain/compile_for_test.hpp"
@@ -86,6 +89,28 @@ TEST(Compile, MergesSeveralSourcesInOrder) {
   for (const SliceInfo& slice : bundle->slices()) {
     EXPECT_THAT(slice.traits.imports, Not(Contains("shared_part")));
   }
+}
+
+// How often clang reads the source when a bundle of both kinds is made for one machine.
+std::ptrdiff_t reads_of_source(unsigned optimisation_level, std::vector<std::string> flags) {
+  const SourceTree tree;
+  auto request = native_request({tree.write("kernels.cpp", kNorm)});
+  request.kinds = {SliceKind::native, SliceKind::bitcode};
+  request.optimisation_level = optimisation_level;
+  request.flags = std::move(flags);
+  std::vector<std::string> commands;
+  request.on_command = [&](std::string_view command) { commands.emplace_back(command); };
+  const auto bundle = compile(request);
+  EXPECT_TRUE(bundle) << bundle.error().message;
+  return std::count_if(commands.begin(), commands.end(), [](const std::string& command) {
+    return command.find("kernels.cpp") != std::string::npos;
+  });
+}
+
+TEST(Compile, ReadsASourceOnceWhereNativeCodeCanBeMadeOfBitcode) {
+  EXPECT_EQ(reads_of_source(2, {}), 1);
+  EXPECT_EQ(reads_of_source(0, {}), 2);
+  EXPECT_EQ(reads_of_source(2, {"-DFLAGS_MAY_BE_ABOUT_THE_SOURCE"}), 2);
 }
 
 TEST(Compile, BitcodeAloneStillKnowsItsFunctions) {

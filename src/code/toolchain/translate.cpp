@@ -7,6 +7,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Symbols are bound at load anyway. Bitcode has to know, because native code is made of it.
+constexpr const char* kNoPlt = "-fno-plt";
+
 void append(std::vector<std::string>& argv, std::initializer_list<std::string> more) {
   argv.insert(argv.end(), more);
 }
@@ -27,9 +30,7 @@ void append_prefix_maps(std::vector<std::string>& argv, const CompileSession& se
 
 void append_kind(std::vector<std::string>& argv, const CompileSession& session, SliceKind kind) {
   if (kind == SliceKind::native) {
-    // -fno-plt: symbols are bound at load anyway. Sections: so that unused code goes.
-    append(argv, {fmt::format("-O{}", session.request().optimisation_level), "-fno-plt",
-                  "-ffunction-sections", "-fdata-sections"});
+    append_native_options(argv, session.request());
     return;
   }
   // ThinLTO's pre-link pipeline simplifies and inlines but neither vectorises nor unrolls, so that
@@ -39,10 +40,16 @@ void append_kind(std::vector<std::string>& argv, const CompileSession& session, 
   //   -flto=full      4.3 KB,  33 KB   31 ms   frozen at 128-bit vectors without FMA
   //   -fno-vectorize  3.2 KB,  32 KB   31 ms   full vectors and FMA, a third as much unrolled
   //   -flto=thin      3.2 KB,  32 KB   32 ms   full vectors and FMA, as from unoptimised
-  append(argv, {"-O2", "-flto=thin"});
+  append(argv, {"-O2", "-flto=thin", kNoPlt});
 }
 
 }  // namespace
+
+void append_native_options(std::vector<std::string>& argv, const CompileRequest& request) {
+  // Sections: so that unused code goes.
+  append(argv, {fmt::format("-O{}", request.optimisation_level), kNoPlt, "-ffunction-sections",
+                "-fdata-sections"});
+}
 
 bool is_c_source(const fs::path& source) {
   return source.extension() == ".c";

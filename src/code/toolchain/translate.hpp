@@ -24,6 +24,9 @@ struct Translation {
 
 [[nodiscard]] Status translate(CompileSession& session, const Translation& translation);
 
+// Options of every clang command that makes native code, of a source or of bitcode.
+void append_native_options(std::vector<std::string>& argv, const CompileRequest& request);
+
 // Options every clang command for that machine shares.
 [[nodiscard]] std::vector<std::string> clang_for(const CompileSession& session, Machine machine,
                                                  bool cpp);
