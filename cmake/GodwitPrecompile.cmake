@@ -38,6 +38,7 @@ precompile(commands PROGRAM HEADERS <CLI/CLI.hpp> LINK CLI11::CLI11)
 if(GODWIT_BUILD_TESTS)
   precompile(test PROGRAM HEADERS <gmock/gmock.h> <gtest/gtest.h> LINK GTest::gmock)
   target_compile_options(precompiled_test PRIVATE ${GODWIT_TEST_OPTIONS})
+  set_target_properties(precompiled_test PROPERTIES GODWIT_IS_TEST ON)
 endif()
 
 # godwit_precompile(TARGET layer|test|commands): lets it use them. `commands` are targets most of whose
