@@ -2,7 +2,8 @@
 // does, and runs the same functors, compiled by nvcc.
 //
 //   auto exchange = godwit::cuda::Exchange<Ray>::create(group, {.device = 0}).value();
-//   exchange.launch(pixels, Shoot{camera}).value();       // functor(index, out), on the GPU
+//   exchange.launch(pixels, Shoot{camera}).value();       // functor(index, out), on the GPU; or
+//   exchange.emit(ray, scene.owner(ray));                 // from the host, one by one
 //   auto report = exchange.run(March{scene});             // functor(item, out), until none is left
 //
 // or round by round, with a kernel of one's own:
@@ -98,6 +99,15 @@ class Exchange {
         <<<blocks, Shape::kThreads, launcher->shared_bytes, port_->stream()>>>(queues, functor,
                                                                                rank_, count);
     return detail::check_launch("functor(index, out)");
+  }
+
+  // An item of the host's joins the round, as if this rank had emitted it from a kernel. It is
+  // copied at once, and sent to the GPU with others, a megabyte at a time. A rank that does not
+  // exist is told here, too; lack of room only by the next advance() or run(). Emitted::full: CUDA
+  // failed, and they say how. For a few; millions are better made where they are to be (launch()).
+  template <class T>
+  Emitted emit(const T& item, Rank to, Priority = Priority::normal) {
+    return port_->put(detail::checked_kind<T, Items...>(), std::as_bytes(std::span(&item, 1)), to);
   }
 
   // Says what becomes of items of a Reduced kind: fold(item), on the GPU, by many threads at once,
@@ -209,6 +219,17 @@ class Exchange {
   template <class T>
   [[nodiscard]] std::uint64_t incoming_count() const noexcept {
     return port_->incoming(detail::checked_kind<T, Items...>());
+  }
+
+  // The same items, copied to the host. Waits for what is on stream().
+  template <class T>
+  [[nodiscard]] Result<std::vector<T>> copy_incoming() {
+    constexpr std::uint32_t kKind = detail::checked_kind<T, Items...>();
+    std::vector<T> items(port_->incoming(kKind));
+    Status copied = port_->copy_incoming(
+        kKind, reinterpret_cast<std::byte*>(items.data()));  // trivially copyable: create() checks
+    if (!copied) return tl::unexpected(std::move(copied).error());
+    return items;
   }
 
   [[nodiscard]] ExchangeStatus status() const noexcept { return port_->status(); }

@@ -1,6 +1,7 @@
 // One rank's end of a team.
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "base/fail.hpp"
 #include "forward/cuda/cuda_error.hpp"
@@ -46,9 +47,20 @@ class CudaPort final : public detail::Port {
   }
   void mark_processed() noexcept override { member_.processed = true; }
 
+  Emitted put(std::uint32_t kind, std::span<const std::byte> item, Rank to) noexcept override {
+    if (emit_failure_) emit_failure_ = put_into_round(kind, item, to);
+    if (!emit_failure_) return Emitted::full;
+    const bool is_rank = to >= 0 && static_cast<std::uint32_t>(to) < team_->terms().size.ranks;
+    return is_rank ? Emitted::ok : Emitted::bad_rank;
+  }
+  Status copy_incoming(std::uint32_t kind, std::byte* to) override {
+    return team_->copy_items(member_, kind, to);
+  }
+
   Result<Round> advance() override {
     forward::PortTrace::Span span(outpost_->trace(), "advance", 0);
     GODWIT_CHECK(check_folds());
+    GODWIT_CHECK(hand_over());
     GODWIT_TRY(const Round round, team_->advance(member_));
     stopwatch_.record("process");
     span.count(round.incoming);
@@ -67,6 +79,7 @@ class CudaPort final : public detail::Port {
   Result<RunReport> run(const detail::Launcher& launcher, std::span<const std::byte> functor,
                         const RunOptions& options) override {
     GODWIT_CHECK(check_folds());
+    GODWIT_CHECK(hand_over());
     forward::SaveSchedule schedule(options);
     member_.schedule = options.saves() ? &schedule : nullptr;
     auto report = run_and_save(launcher, functor, options.checkpoint_folder);
@@ -111,21 +124,45 @@ class CudaPort final : public detail::Port {
   Status check_folds() {
     for (std::uint32_t kind = 0; kind < team_->terms().size.kinds; ++kind) {
       if (!team_->terms().kinds.reduced[kind] || member_.folds[kind]) continue;
-      Status missing = fail(
+      return break_off(fail(
           ErrorCode::invalid_argument,
           "rank {} has not said what becomes of items of kind {}: call reduce() before the first "
           "round",
-          member_.rank, kind);
-      outpost_->break_off(missing.error());  // who is not in the team would wait for this rank
-      return missing;
+          member_.rank, kind));
     }
     return {};
+  }
+  // Who is not in the team would wait for this rank.
+  Status break_off(Status why) {
+    outpost_->break_off(why.error());
+    return why;
+  }
+
+  Result<std::unique_ptr<Loader>> make_loader(Loader::Refusals refusals) {
+    GODWIT_CHECK(check_cuda(cudaSetDevice(team_->terms().device), "using the GPU"));
+    return Loader::create(team_->terms(), member_.rank, member_.stream, refusals);
+  }
+  Status put_into_round(std::uint32_t kind, std::span<const std::byte> item, Rank to) {
+    if (loader_ == nullptr) {
+      GODWIT_TRY(loader_, make_loader(Loader::Refusals::of_the_round));
+    }
+    if (!std::exchange(is_loading_, true)) loader_->begin(begin_launch());
+    member_.stream_used = true;
+    return loader_->put(kind, item, to);
+  }
+  // Before the round ends, or kernels run on.
+  Status hand_over() {
+    if (emit_failure_ && std::exchange(is_loading_, false)) emit_failure_ = loader_->flush();
+    return emit_failure_ ? Status() : break_off(emit_failure_);
   }
 
   std::unique_ptr<forward::Outpost> outpost_;  // its end tells the others that this rank is gone
   std::shared_ptr<Team> team_;
   Member& member_;
   Stopwatch stopwatch_;
+  std::unique_ptr<Loader> loader_;  // for what the host emits, once it does
+  bool is_loading_ = false;         // into the round under way
+  Status emit_failure_;             // of CUDA, and so lasting
 };
 
 // Straight into the queues, but for what is to wait for room: that takes the way of items for ranks
@@ -135,10 +172,14 @@ Result<std::uint64_t> CudaPort::restore(const std::string& folder, const Replay&
   using godwit::detail::Chunk;
   std::unique_ptr<Loader> loader;  // once there is anything to load
   const auto put = [&](std::uint32_t kind, std::span<const std::byte> items, Rank to) -> Status {
+    if (to < 0 || static_cast<std::uint32_t>(to) >= team_->terms().size.ranks) {
+      return fail(ErrorCode::invalid_argument,
+                  "a saved item was routed to rank {}; there are ranks 0 to {}", to,
+                  team_->terms().size.ranks - 1);
+    }
     if (loader == nullptr) {
-      GODWIT_CHECK(check_cuda(cudaSetDevice(team_->terms().device), "using the GPU"));
-      GODWIT_TRY(loader,
-                 Loader::create(team_->terms(), begin_launch(), member_.rank, member_.stream));
+      GODWIT_TRY(loader, make_loader(Loader::Refusals::for_finish));
+      loader->begin(begin_launch());
     }
     return loader->put(kind, items, to);
   };

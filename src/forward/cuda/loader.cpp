@@ -18,14 +18,14 @@ constexpr const char* kLoading = "loading items to a GPU";
 
 }  // namespace
 
-Result<std::unique_ptr<Loader>> Loader::create(const Terms& terms, const Queues& queues, Rank rank,
-                                               cudaStream_t stream) {
-  std::unique_ptr<Loader> loader(new Loader(terms, queues, rank, stream));
-  GODWIT_CHECK(loader->prepare());
+Result<std::unique_ptr<Loader>> Loader::create(const Terms& terms, Rank rank, cudaStream_t stream,
+                                               Refusals refusals) {
+  std::unique_ptr<Loader> loader(new Loader(terms, rank, stream));
+  GODWIT_CHECK(loader->prepare(refusals));
   return loader;
 }
 
-Status Loader::prepare() {
+Status Loader::prepare(Refusals refusals) {
   for (Slot& slot : slots_) {
     GODWIT_CHECK(slot.items.allocate(kSlotBytes));
     GODWIT_CHECK(slot.to.allocate(kSlotItems));
@@ -37,8 +37,14 @@ Status Loader::prepare() {
   GODWIT_CHECK(check_cuda(cudaMalloc(&memory, kSlotBytes + kToBytes + sizeof(Count)), kLoading));
   items_ = static_cast<std::byte*>(memory);
   to_ = reinterpret_cast<std::uint32_t*>(items_ + kSlotBytes);
+  if (refusals == Refusals::of_the_round) return {};
   refused_ = reinterpret_cast<Count*>(items_ + kSlotBytes + kToBytes);
   return check_cuda(cudaMemsetAsync(refused_, 0, sizeof *refused_, stream_), kLoading);
+}
+
+void Loader::begin(const Queues& queues) noexcept {
+  queues_ = queues;
+  put_ = 0;
 }
 
 Loader::~Loader() {
@@ -55,11 +61,6 @@ std::uint32_t Loader::room() const noexcept {
 }
 
 Status Loader::put(std::uint32_t kind, std::span<const std::byte> items, Rank to) {
-  if (to < 0 || to >= static_cast<Rank>(queues_.ranks)) {
-    return fail(ErrorCode::invalid_argument,
-                "a saved item was routed to rank {}; there are ranks 0 to {}", to,
-                queues_.ranks - 1);
-  }
   if (kind != kind_) GODWIT_CHECK(flush());
   kind_ = kind;
   const std::size_t size = terms_.kinds.bytes[kind];

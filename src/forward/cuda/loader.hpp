@@ -1,5 +1,5 @@
-// How items that come from a file get into the queues of a GPU: as if a kernel had emitted them in
-// the round under way, to whichever ranks.
+// How items of the host, its program's or a file's, get into the queues of a GPU: as if a kernel
+// had emitted them in the round under way, to whichever ranks.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -20,17 +20,25 @@ namespace godwit::cuda {
 // Of one rank. Copies a megabyte at a time, through memory that it has for as long as it lives.
 class Loader {
  public:
-  // `queues`: of a launch of the rank's own, so that its items are in order with those of others.
-  [[nodiscard]] static Result<std::unique_ptr<Loader>> create(const Terms& terms,
-                                                              const detail::Queues& queues,
-                                                              Rank rank, cudaStream_t stream);
+  // Who is told of items that find no room.
+  enum class Refusals : std::uint8_t { of_the_round, for_finish };
+
+  [[nodiscard]] static Result<std::unique_ptr<Loader>> create(const Terms& terms, Rank rank,
+                                                              cudaStream_t stream,
+                                                              Refusals refusals);
   ~Loader();
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
 
-  // Any number of whole items of one kind. invalid_argument: there is no such rank.
+  // What is put from here on belongs to this round. `queues`: of a launch of the rank's own, so
+  // that its items are in order with those of others.
+  void begin(const detail::Queues& queues) noexcept;
+  // Any number of whole items of one kind, to one rank. A rank that does not exist is the round's
+  // to refuse, as if a kernel had emitted to it.
   [[nodiscard]] Status put(std::uint32_t kind, std::span<const std::byte> items, Rank to);
-  // Waits until all are there. resource_exhausted: some had no room.
+  // All are on their way, before whatever is launched on the stream next.
+  [[nodiscard]] Status flush();
+  // The same, and waits until they are there. resource_exhausted: some had no room.
   [[nodiscard]] Status finish();
 
  private:
@@ -43,24 +51,23 @@ class Loader {
   static constexpr std::size_t kSlotBytes = std::size_t{1} << 20;
   static constexpr std::uint32_t kSlotItems = 64 * 1024;
 
-  Loader(const Terms& terms, const detail::Queues& queues, Rank rank, cudaStream_t stream)
-      : terms_(terms), queues_(queues), rank_(rank), stream_(stream) {}
-  [[nodiscard]] Status prepare();
-  [[nodiscard]] Status flush();
+  Loader(const Terms& terms, Rank rank, cudaStream_t stream)
+      : terms_(terms), rank_(rank), stream_(stream) {}
+  [[nodiscard]] Status prepare(Refusals refusals);
   [[nodiscard]] std::uint32_t room() const noexcept;  // in the open slot, for items of the kind
 
   const Terms& terms_;
-  const detail::Queues queues_;
   const Rank rank_;
   const cudaStream_t stream_;
+  detail::Queues queues_{};
   std::array<Slot, 2> slots_;
   std::size_t open_ = 0;  // the slot that is filled
   std::uint32_t filled_ = 0;
   std::uint32_t kind_ = 0;      // of what is in it
-  std::uint64_t put_ = 0;       // items, ever
+  std::uint64_t put_ = 0;       // items of this round, without those
   std::byte* items_ = nullptr;  // the GPU's copies of a slot
   std::uint32_t* to_ = nullptr;
-  detail::Count* refused_ = nullptr;
+  detail::Count* refused_ = nullptr;  // nullptr: the round's counters are used
 };
 
 }  // namespace godwit::cuda

@@ -63,43 +63,64 @@ class SharedMemory {
 };
 
 // Walks of one rank, whose accounts are added up for all in the end.
-Status walk(Group& group, std::string_view letters, Pattern pattern, const Options& options,
+Status walk(Group& group, std::string_view letters, const Walks& walks, const Options& options,
             SharedMemory& shared) {
-  constexpr std::size_t kPairs = std::size_t{kRanks} * kRanks;
-  const Walks walks{.pattern = pattern, .each = kWalks, .hops = kHops};
-  Books books(2 * kPairs);
+  const std::size_t pairs = letters.size() * letters.size();
+  Books books(2 * pairs);
   const Status walked = walk_at<64>(Places(letters), group, walks, options, books);
-  for (std::size_t i = 0; i < 2 * kPairs; ++i) {
-    shared->items[i / kPairs][i % kPairs] += books[i].items;
-    shared->hashes[i / kPairs][i % kPairs] += books[i].hashes;
+  for (std::size_t i = 0; i < 2 * pairs; ++i) {
+    shared->items[i / pairs][i % pairs] += books[i].items;
+    shared->hashes[i / pairs][i % pairs] += books[i].hashes;
     shared->torn += books[i].torn;
   }
   return walked;
 }
 
-void expect_all_arrive(Pattern pattern, const Options& options, std::string_view letters = "gggg",
-                       Way way = Way::automatic) {
+// Items that walks make, those of all hops together.
+std::uint64_t items_of(const Walks& walks, std::uint64_t ranks) {
+  if (walks.pattern == Pattern::burst) return ranks * walks.each * 40;  // 1 + 3 + 9 + 27 for each
+  return (walks.pattern == Pattern::empty ? 1 : ranks) * walks.each * (walks.hops + 1);
+}
+
+void expect_all_arrive(const Walks& walks, const Options& options, std::string_view letters,
+                       Way way) {
   SharedMemory shared;
+  const auto ranks = static_cast<Rank>(letters.size());
   const auto ends = run_forked(
-      kRanks, [&](Group& group) { return walk(group, letters, pattern, options, shared); }, way);
-  ASSERT_EQ(ends.size(), std::size_t{kRanks});
+      ranks, [&](Group& group) { return walk(group, letters, walks, options, shared); }, way);
+  ASSERT_EQ(ends.size(), letters.size());
   for (const RankEnd& end : ends) {
     ASSERT_TRUE(end.status.has_value()) << letters << ": " << end.status.error().message;
   }
   std::uint64_t sent = 0;
   EXPECT_EQ(shared->torn, 0u);
-  for (std::size_t pair = 0; pair < std::size_t{kRanks} * kRanks; ++pair) {
+  for (std::size_t pair = 0; pair < letters.size() * letters.size(); ++pair) {
     EXPECT_EQ(shared->items[0][pair], shared->items[1][pair]) << pair;
     EXPECT_EQ(shared->hashes[0][pair], shared->hashes[1][pair]) << pair;
     sent += shared->items[0][pair];
   }
-  EXPECT_EQ(sent, kRanks * kWalks * (kHops + 1));
+  EXPECT_EQ(sent, items_of(walks, letters.size())) << letters;
+}
+void expect_all_arrive(Pattern pattern, const Options& options, std::string_view letters = "gggg",
+                       Way way = Way::automatic) {
+  expect_all_arrive({.pattern = pattern, .each = kWalks, .hops = kHops}, options, letters, way);
 }
 
 TEST_F(CudaProcesses, EveryItemArrivesWholeInAnotherProcess) {
   expect_all_arrive(Pattern::uniform, {.queue_bytes = 16 << 20});
   expect_all_arrive(Pattern::all_to_one, {.queue_bytes = 16 << 20});
   expect_all_arrive(Pattern::zipf, {.queue_bytes = 16 << 20});
+  for (const char* const letters : {"gg", "ggg"}) {
+    for (const Pattern pattern : {Pattern::ring, Pattern::self, Pattern::empty, Pattern::burst}) {
+      expect_all_arrive(pattern, {.queue_bytes = 128 << 20}, letters);
+    }
+  }
+}
+
+TEST_F(CudaProcesses, MoreThanTwoGibibytesGoFromOneToAnother) {
+  // 36 M items of 64 B each way.
+  expect_all_arrive({.pattern = Pattern::ring, .each = 36'000'000, .hops = 0},
+                    {.queue_bytes = std::size_t{5} << 30}, "gg", Way::automatic);
 }
 
 TEST_F(CudaProcesses, RanksOfAllKindsReachEachOther) {

@@ -11,24 +11,34 @@ namespace {
 
 constexpr unsigned kThreads = 256;
 
+// Where an item goes; nullptr if it is refused.
+__device__ std::byte* place_for(const Queues& queues, const PutItems& put, std::uint32_t item) {
+  const std::uint32_t to = put.to[item];
+  if (to >= queues.ranks) {
+    detail::note_refusal(queues, Emitted::bad_rank, static_cast<Rank>(to));
+    return nullptr;
+  }
+  const detail::Place place =
+      detail::claim_place(queues, put.kind * queues.ranks + to, put.per_chunk);
+  if (place.chunk != detail::kNoChunk) {
+    detail::note_key(queues, place, put.first_key + item);
+    return queues.chunk(place.chunk) + std::size_t{place.offset} * put.bytes;
+  }
+  if (put.refused != nullptr) {
+    atomicAdd(put.refused, Count{1});
+  } else {
+    detail::note_refusal(queues, Emitted::full, 0);
+  }
+  return nullptr;
+}
+
 // Every thread finds the place of one item; then the block copies all of them, word by word.
 __global__ void __launch_bounds__(kThreads)
     put_items_kernel(const __grid_constant__ Queues queues, const __grid_constant__ PutItems put) {
   __shared__ std::byte* targets[kThreads];
   const std::uint32_t first = blockIdx.x * kThreads;
   const std::uint32_t mine = first + threadIdx.x;
-  if (mine < put.count) {
-    const std::uint32_t bin = put.kind * queues.ranks + put.to[mine];
-    const detail::Place place = detail::claim_place(queues, bin, put.per_chunk);
-    const bool has_room = place.chunk != detail::kNoChunk;
-    targets[threadIdx.x] =
-        has_room ? queues.chunk(place.chunk) + std::size_t{place.offset} * put.bytes : nullptr;
-    if (has_room) {
-      detail::note_key(queues, place, put.first_key + mine);
-    } else {
-      atomicAdd(put.refused, Count{1});
-    }
-  }
+  if (mine < put.count) targets[threadIdx.x] = place_for(queues, put, mine);
   __syncthreads();
   const std::uint32_t word = put.bytes % 4 == 0 ? 4 : 1;
   const std::uint32_t words = put.bytes / word;

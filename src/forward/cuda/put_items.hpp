@@ -19,7 +19,7 @@ struct PutItems {
   std::uint32_t bytes = 0;  // of an item
   std::uint32_t per_chunk = 0;
   detail::Count first_key = 0;       // later items have later ones; only if they are to be in order
-  detail::Count* refused = nullptr;  // counts those that find no room
+  detail::Count* refused = nullptr;  // counts those that find no room, if not the round
 };
 
 // Launches, and does not wait.

@@ -1,4 +1,5 @@
-// What a team's ranks hold, for a checkpoint: files and agreements are forward/saving.cpp's.
+// What a team's ranks hold, for the host and for checkpoints: files and agreements of these are
+// forward/saving.cpp's.
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -16,7 +17,7 @@ using forward::Outpost;
 
 namespace {
 
-constexpr const char* kSaving = "copying items from a GPU to save them";
+constexpr const char* kCopying = "copying items from a GPU";
 // So much is on its way to the host at once, in chunks of the outpost's.
 constexpr std::size_t kPieceBytes = 256 * 1024;
 constexpr std::size_t kPieces = 8;
@@ -48,13 +49,13 @@ class Showing {
       chunk.count = static_cast<std::uint32_t>(piece.size() / item_bytes);
       GODWIT_CHECK(check_cuda(
           cudaMemcpyAsync(chunk.items(), piece.data(), piece.size(), cudaMemcpyDefault, stream_),
-          kSaving));
+          kCopying));
       items = items.subspan(piece.size());
     }
     return {};
   }
   [[nodiscard]] Status flush() {
-    GODWIT_CHECK(check_cuda(cudaStreamSynchronize(stream_), kSaving));
+    GODWIT_CHECK(check_cuda(cudaStreamSynchronize(stream_), kCopying));
     for (std::size_t i = 0; i < filled_; ++i) {
       GODWIT_CHECK(show_(*pieces_[i], Outpost::Was::incoming));
     }
@@ -90,26 +91,44 @@ Status Team::settle(const Member& member) {
               member.rank);
 }
 
+Result<Team::Runs> Team::runs_of(const Member& member, std::uint32_t kind) const {
+  std::uint64_t left = items(kind, member.rank);
+  const std::uint64_t per_chunk = terms_.kinds.per_chunk[kind];
+  std::vector<detail::ChunkId> ids((left + per_chunk - 1) / per_chunk);
+  Runs runs;
+  if (ids.empty()) return runs;
+  GODWIT_CHECK(
+      check_cuda(cudaMemcpyAsync(ids.data(), queues_.read_table(terms_.bin(kind, member.rank)),
+                                 ids.size() * sizeof ids[0], cudaMemcpyDefault, member.stream),
+                 kCopying));
+  GODWIT_CHECK(check_cuda(cudaStreamSynchronize(member.stream), kCopying));
+  runs.reserve(ids.size());
+  for (const detail::ChunkId id : ids) {
+    const std::uint64_t count = std::min(left, per_chunk);
+    runs.emplace_back(queues_.chunk(id), count * terms_.kinds.bytes[kind]);
+    left -= count;
+  }
+  return runs;
+}
+
+Status Team::copy_items(const Member& member, std::uint32_t kind, std::byte* to) const {
+  GODWIT_CHECK(check_cuda(cudaSetDevice(terms_.device), "using the GPU"));
+  GODWIT_TRY(const Runs runs, runs_of(member, kind));
+  for (const auto& run : runs) {
+    GODWIT_CHECK(check_cuda(
+        cudaMemcpyAsync(to, run.data(), run.size(), cudaMemcpyDefault, member.stream), kCopying));
+    to += run.size();
+  }
+  return check_cuda(cudaStreamSynchronize(member.stream), kCopying);
+}
+
 Status Team::show_items(const Member& member, Outpost& outpost,
                         const Outpost::Holding::Show& show) const {
   Showing showing(outpost, member.rank, member.stream, show);
-  std::vector<detail::ChunkId> ids;
   for (std::uint32_t kind = 0; kind < terms_.size.kinds; ++kind) {
-    std::uint64_t left = terms_.kinds.reduced[kind] ? 0 : items(kind, member.rank);
-    const std::uint64_t per_chunk = terms_.kinds.per_chunk[kind];
-    ids.resize((left + per_chunk - 1) / per_chunk);
-    if (ids.empty()) continue;
-    GODWIT_CHECK(
-        check_cuda(cudaMemcpyAsync(ids.data(), queues_.read_table(terms_.bin(kind, member.rank)),
-                                   ids.size() * sizeof ids[0], cudaMemcpyDefault, member.stream),
-                   kSaving));
-    GODWIT_CHECK(check_cuda(cudaStreamSynchronize(member.stream), kSaving));
-    const std::size_t item_bytes = terms_.kinds.bytes[kind];
-    for (const detail::ChunkId id : ids) {
-      const std::uint64_t count = std::min(left, per_chunk);
-      GODWIT_CHECK(showing.add(kind, {queues_.chunk(id), count * item_bytes}, item_bytes));
-      left -= count;
-    }
+    if (terms_.kinds.reduced[kind]) continue;
+    GODWIT_TRY(const Runs runs, runs_of(member, kind));
+    for (const auto& run : runs) GODWIT_CHECK(showing.add(kind, run, terms_.kinds.bytes[kind]));
   }
   GODWIT_CHECK(showing.flush());
   return outside_ != nullptr ? outside_->show_waiting(member.rank, show) : Status{};

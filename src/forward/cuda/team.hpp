@@ -98,6 +98,8 @@ class Team : public std::enable_shared_from_this<Team> {
   [[nodiscard]] Status settle(const Member& member);
   [[nodiscard]] Status show_items(const Member& member, forward::Outpost& outpost,
                                   const forward::Outpost::Holding::Show& show) const;
+  // Those of one kind, one behind the other in memory of the host; waits. Its own thread.
+  [[nodiscard]] Status copy_items(const Member& member, std::uint32_t kind, std::byte* to) const;
   // The number of the round under way; and the one that the next is to have.
   [[nodiscard]] std::uint64_t number(const Member& member) const noexcept {
     return ended_ - 1 + member.skipped_rounds;
@@ -124,6 +126,9 @@ class Team : public std::enable_shared_from_this<Team> {
   [[nodiscard]] Status exchange_outside(const Report& report);
   void fail_all(const Error& error) noexcept;
   [[nodiscard]] Status sort_round(std::uint64_t round);
+  // The runs of the GPU's memory that a rank's incoming items of one kind lie in. Waits.
+  using Runs = std::vector<std::span<const std::byte>>;
+  [[nodiscard]] Result<Runs> runs_of(const Member& member, std::uint32_t kind) const;
   [[nodiscard]] Status check_refusals(const detail::Refusals& refusals) const;
   [[nodiscard]] Result<std::vector<detail::Crew>> form_crews();
   [[nodiscard]] Status launch_crews(std::span<const detail::Crew> crews);

@@ -56,6 +56,13 @@ class GODWIT_API Port {
   // Says that this round's incoming items are processed, so that run() does not do it again.
   virtual void mark_processed() noexcept = 0;
 
+  // An item of the host's, as if a kernel had emitted it; full: CUDA failed, and the next round
+  // says how.
+  [[nodiscard]] virtual Emitted put(std::uint32_t kind, std::span<const std::byte> item,
+                                    Rank to) noexcept = 0;
+  // This round's incoming items of one kind, to memory for all of them. Waits.
+  [[nodiscard]] virtual Status copy_incoming(std::uint32_t kind, std::byte* to) = 0;
+
   [[nodiscard]] virtual Result<Round> advance() = 0;
   // Launches a functor, which is copied to the GPU, for this round's incoming items.
   [[nodiscard]] virtual Status process(const Launcher& launcher,
