@@ -105,6 +105,17 @@ INSTANTIATE_TEST_SUITE_P(
              (std::get<2>(one.param) == Pace::free ? "Free" : "Rounds");
     });
 
+TEST(WalksOfNobody, EndAtOnce) {
+  for (const Rank ranks : {1, 2, 7}) {
+    for (const Pace pace : {Pace::rounds, Pace::free}) {
+      const Walk walk{.spread = Spread::nobody_starts, .ranks = ranks};
+      const auto outcome = walk_on_threads<64>(walk, 3000, {}, pace);
+      ASSERT_TRUE(outcome) << outcome.error().message;
+      EXPECT_EQ(outcome->processed + outcome->emitted, 0U);
+    }
+  }
+}
+
 TEST(WalkSizes, AreAllTheSameToAnExchange) {
   const Walk walk{.ranks = 3};
   const Traffic expected = expected_traffic(walk, 500);
@@ -115,8 +126,10 @@ TEST(WalkSizes, AreAllTheSameToAnExchange) {
       EXPECT_EQ(outcome->traffic, expected) << size;
     }
   };
+  check(std::integral_constant<std::size_t, 20>());
   check(std::integral_constant<std::size_t, 24>());
   check(std::integral_constant<std::size_t, 32>());
+  check(std::integral_constant<std::size_t, 36>());
   check(std::integral_constant<std::size_t, 40>());
   check(std::integral_constant<std::size_t, 128>());
   check(std::integral_constant<std::size_t, 256>());

@@ -11,22 +11,32 @@
 
 namespace godwit::forward {
 
-enum class Spread : std::uint8_t { uniform, all_to_one, zipf, ring, self_only, one_rank_starts };
+enum class Spread : std::uint8_t {
+  uniform,
+  all_to_one,
+  zipf,
+  ring,
+  self_only,
+  one_rank_starts,
+  nobody_starts
+};
 
 inline std::string to_string(Spread spread) {
-  constexpr const char* kNames[] = {"Uniform", "AllToOne", "Zipf",
-                                    "Ring",    "SelfOnly", "OneRankStarts"};
+  constexpr const char* kNames[] = {"Uniform",  "AllToOne",      "Zipf",        "Ring",
+                                    "SelfOnly", "OneRankStarts", "NobodyStarts"};
   return kNames[static_cast<std::size_t>(spread)];
 }
 
+// Packed, so that there are sizes that eight does not divide.
 template <std::size_t size>
-struct Walker {
-  static_assert(size >= 20);
+struct [[gnu::packed, gnu::aligned(4)]] Walker {
+  static_assert(size >= 20 && size % 4 == 0);
   std::uint64_t id = 0;
   std::uint32_t step = 0;
   Rank from = 0;
   std::uint32_t filling[(size - 16) / 4] = {};
 };
+static_assert(sizeof(Walker<20>) == 20);
 
 // A walk's rules: a pure function of an item's number, its step and where it is.
 struct Walk {
@@ -39,9 +49,10 @@ struct Walk {
     const auto count = static_cast<std::uint64_t>(ranks);
     switch (spread) {
       case Spread::uniform:
+      case Spread::nobody_starts:
       case Spread::one_rank_starts: return static_cast<Rank>(random % count);
       case Spread::all_to_one: return ranks - 1;
-      case Spread::zipf: {  // half of them to rank 0, half of the rest to rank 1, ...
+      case Spread::zipf: {  // skewed: half of them to rank 0, half of the rest to rank 1, ...
         Rank rank = 0;
         for (std::uint64_t bits = random; (bits & 1U) != 0 && rank + 1 < ranks; bits >>= 1U) ++rank;
         return rank;
@@ -58,6 +69,7 @@ struct Walk {
     return kFollowers[mix64(id ^ (std::uint64_t{step} << 40U)) % 8];
   }
   [[nodiscard]] std::uint64_t seeds_of(Rank rank, std::uint64_t seeds) const {
+    if (spread == Spread::nobody_starts) return 0;
     return spread == Spread::one_rank_starts && rank != 0 ? 0 : seeds;
   }
   [[nodiscard]] static std::uint64_t seed_id(Rank rank, std::uint64_t number) {

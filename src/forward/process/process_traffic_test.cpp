@@ -90,7 +90,7 @@ TEST_P(ProcessWalks, SurviveQueuesOfOneChunk) {
 TEST_P(ProcessWalks, GoThroughSeveralWorkersOfARank) {
   expect_walk<20>(500, {.chunk_bytes = 1024, .workers = 3});
 }
-TEST_P(ProcessWalks, GoByTheOrderOfASingleThread) {
+TEST_P(ProcessWalks, ArriveInADeterministicExchangeToo) {
   expect_walk<32>(500, {.chunk_bytes = 1024, .deterministic = true});
 }
 
@@ -107,6 +107,20 @@ struct Path {
 class ProcessItems : public testing::TestWithParam<Way> {};
 INSTANTIATE_TEST_SUITE_P(Ways, ProcessItems, testing::Values(Way::shm, Way::tcp),
                          [](const auto& one) { return one.param == Way::shm ? "shm" : "tcp"; });
+
+TEST_P(ProcessItems, WalkByOtherSpreadsAndNumbersOfRanks) {
+  for (const Spread spread : {Spread::zipf, Spread::self_only, Spread::nobody_starts}) {
+    for (const Rank ranks : {1, 2, 5}) {
+      for (const Pace pace : {Pace::rounds, Pace::free}) {
+        const Walk walk{.spread = spread, .ranks = ranks};
+        RankProcesses processes(ranks, GetParam(), [&](Group& group) {
+          return walk_as_rank<36>(group, walk, 300, {.chunk_bytes = 1024}, pace);
+        });
+        processes.expect_success();
+      }
+    }
+  }
+}
 
 // From nothing to far beyond a chunk, and beyond what a transport takes in one piece.
 constexpr std::size_t kTails[] = {0, 1, 7, 1000, 100'000, 1'000'000};
