@@ -5,7 +5,9 @@
 //
 // A round reads every incoming item and emits it to a random rank. A line per number of ranks, item
 // size and number of items: the copy; rounds of run(); rounds of process() and advance() with one
-// thread per rank. Then ranks that do not share the GPU's queues, and checkpoints.
+// thread per rank. First the lines that goals and figures of RaFI are of; then ranks that do not
+// share the GPU's queues, and checkpoints; then (not --quick) 2, 4 and 8 ranks, 20 to 128 bytes,
+// 10^3 to 10^8 items.
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
@@ -26,38 +28,11 @@ namespace {
 using godwit::Rank;
 using godwit::Status;
 using godwit::bench::Clock;
+using godwit::bench::copy_us;
 using godwit::bench::Depart;
 using godwit::bench::Hop;
 using godwit::bench::Traveller;
 using godwit::bench::us_since;
-
-// Microseconds of a device-to-device copy; the median of a few.
-double copy_us(std::size_t bytes) {
-  void* from = nullptr;
-  void* to = nullptr;
-  cudaStream_t stream = nullptr;
-  if (cudaMalloc(&from, bytes) != cudaSuccess || cudaMalloc(&to, bytes) != cudaSuccess ||
-      cudaStreamCreate(&stream) != cudaSuccess) {
-    return 0;
-  }
-  cudaMemsetAsync(from, 1, bytes, stream);
-  const int repeats = bytes < (std::size_t{64} << 20) ? 50 : 5;
-  std::vector<double> times;
-  for (int i = 0; i < 5; ++i) {
-    cudaStreamSynchronize(stream);
-    const auto begin = Clock::now();
-    for (int k = 0; k < repeats; ++k) {
-      cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream);
-    }
-    cudaStreamSynchronize(stream);
-    times.push_back(us_since(begin) / repeats);
-  }
-  std::sort(times.begin(), times.end());
-  cudaStreamDestroy(stream);
-  cudaFree(from);
-  cudaFree(to);
-  return times[times.size() / 2];
-}
 
 struct Point {
   double run_us = 0;    // a round of run()
@@ -100,8 +75,7 @@ template <std::size_t size>
 bool show(Rank ranks, std::uint64_t all) {
   const std::uint64_t per_rank = all / static_cast<std::uint64_t>(ranks);
   const std::size_t bytes = all * size;
-  // Twice for the two rounds that are held, and what random numbers are uneven by.
-  const std::size_t queue_bytes = 2 * per_rank * size * 11 / 10 + (std::size_t{8} << 20);
+  const std::size_t queue_bytes = godwit::bench::queue_bytes_for(per_rank, size);
   const double copy = copy_us(bytes);
   Point point;
   const Status done = godwit::run_ranks(ranks, [&](godwit::Group& group) {
@@ -168,10 +142,11 @@ bool show_ways(std::uint64_t all) {
 }
 
 template <std::size_t size>
-bool show_all(const std::vector<Rank>& ranks, const std::vector<std::uint64_t>& counts) {
+bool show_all() {
   bool good = true;
-  for (const Rank count : ranks) {
-    for (const std::uint64_t items : counts) good = show<size>(count, items) && good;
+  for (const Rank ranks : {2, 4, 8}) {
+    for (const std::uint64_t items : godwit::bench::kCounts)
+      good = show<size>(ranks, items) && good;
   }
   return good;
 }
@@ -209,12 +184,10 @@ int main(int argc, char** argv) {
   good = godwit::bench::show_saving(4'000) && good;
   good = godwit::bench::show_saving(kGoal) && good;
   if (quick) return good ? 0 : 1;
-  const std::vector<std::uint64_t> counts{1'000,     10'000,     100'000,
-                                          1'000'000, 10'000'000, 100'000'000};
-  good = show_all<64>({2, 4, 8}, counts) && good;
-  good = show_all<20>({4}, counts) && good;
-  good = show_all<32>({2, 4, 8}, counts) && good;
-  good = show_all<48>({4}, counts) && good;
-  good = show_all<128>({2, 4, 8}, counts) && good;
+  good = show_all<20>() && good;
+  good = show_all<32>() && good;
+  good = show_all<48>() && good;
+  good = show_all<64>() && good;
+  good = show_all<128>() && good;
   return good ? 0 : 1;
 }

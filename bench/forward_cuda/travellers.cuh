@@ -1,9 +1,15 @@
-// The items of the benchmarks of forwarding: they go to a random rank in every round.
+// What the benchmarks of forwarding on a GPU share: items that go to a random rank in every round,
+// the copy that they are beside, and how many of them there are.
 #pragma once
 
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "godwit/kernel.hpp"
 
@@ -45,8 +51,45 @@ struct Depart {
   }
 };
 
+// In all ranks together, from what fits a block's memory to what exceeds any cache.
+constexpr std::array<std::uint64_t, 6> kCounts{1'000,     10'000,     100'000,
+                                               1'000'000, 10'000'000, 100'000'000};
+
+// For both rounds that are held at once, and for what random numbers are uneven by.
+constexpr std::size_t queue_bytes_for(std::uint64_t per_rank, std::size_t item_bytes) {
+  return 2 * per_rank * item_bytes * 11 / 10 + (std::size_t{8} << 20);
+}
+
 inline double us_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
+}
+
+// Microseconds of a device-to-device copy; the median of a few. 0: the GPU has no room for it.
+inline double copy_us(std::size_t bytes) {
+  void* from = nullptr;
+  void* to = nullptr;
+  cudaStream_t stream = nullptr;
+  std::vector<double> times{0};
+  if (cudaMalloc(&from, bytes) == cudaSuccess && cudaMalloc(&to, bytes) == cudaSuccess &&
+      cudaStreamCreate(&stream) == cudaSuccess) {
+    times.clear();
+    cudaMemsetAsync(from, 1, bytes, stream);
+    const int repeats = bytes < (std::size_t{64} << 20) ? 50 : 5;
+    for (int i = 0; i < 5; ++i) {
+      cudaStreamSynchronize(stream);
+      const auto begin = Clock::now();
+      for (int k = 0; k < repeats; ++k) {
+        cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream);
+      }
+      cudaStreamSynchronize(stream);
+      times.push_back(us_since(begin) / repeats);
+    }
+    std::sort(times.begin(), times.end());
+    cudaStreamDestroy(stream);
+  }
+  cudaFree(from);
+  cudaFree(to);
+  return times[times.size() / 2];
 }
 
 }  // namespace godwit::bench
