@@ -4,8 +4,8 @@
 //   auto map = godwit::BlockMap::shares(blocks, group.ranks()).value();
 //   ...kernel: out.emit(particle, map.route(block_of(particle), out.rank()));
 //   const auto loads = godwit::sum_over_ranks(group, items_per_block).value();
-//   const auto moves = map.plan(loads);                       // the same on every rank
-//   godwit::move_blocks(group, map, moves, pack, unpack);     // the data follows, and the map
+//   const auto moves = map.plan(loads).value();                    // the same on every rank
+//   godwit::move_blocks(group, map, moves, pack, unpack).value();  // data follows, and the map
 #pragma once
 
 #include <cstddef>

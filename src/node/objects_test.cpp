@@ -65,6 +65,7 @@ TEST_P(Objects, WhatWasEvictedIsGoneForNewReadersOnly) {
   good(other.evict());
   EXPECT_FALSE(good(ref.exists()));
   expect_error(other.resolve(), ErrorCode::not_found, ref.handle().object.short_hex());
+  EXPECT_THROW(static_cast<void>(*other), ResolveError);
   EXPECT_EQ((*kept)[9'999], 10'006) << "a reader keeps what it has";
   good(other.evict());  // once more does no harm
 }

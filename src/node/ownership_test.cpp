@@ -63,6 +63,9 @@ TEST_P(Ownership, WhatIsBorrowedForReadingCannotBeChanged) {
 }
 
 TEST_P(Ownership, MovesInTwoSteps) {
+  static_assert(!std::is_copy_constructible_v<Owned<Numbers>> &&
+                !std::is_copy_constructible_v<Borrowed<Numbers>> &&
+                !std::is_copy_constructible_v<BorrowedMut<Numbers>>);
   auto other = good(Fleet::join(fleet_.describe().front().addresses.front()));
   auto owned = good(Owned<Numbers>::put(fleet_.node(0), numbers(100)));
   // An offer whose bytes get lost loses nothing (defect 6 of ProxyStore's).
