@@ -35,6 +35,7 @@
 #include <iterator>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -157,7 +158,10 @@ class Received {
     Received received;
     received.item_ = delivery.item(index);
     auto value = Codec::decode(received.item_.bytes);
-    if (!value) return tl::unexpected(std::move(value).error());
+    if (!value) {
+      return detail::not_decoded("item " + std::to_string(received.item_.offset),
+                                 std::move(value).error());
+    }
     received.value_ = *std::move(value);
     received.delivery_ = delivery;
     received.index_ = index;
@@ -193,13 +197,16 @@ class Consumer {
 
   // The next item; nothing once the topic has ended and all is acked but what this consumer has.
   // Errors: deadline (nothing came in time; ask again), what the topic ended with, bad_format (an
-  // item that is no T: the next call goes on behind it).
+  // item that is no T: it is named, and acked, and the next call goes on behind it).
   [[nodiscard]] Result<std::optional<Received<T>>> next(
       std::chrono::nanoseconds at_most = kAnHour) {
     for (;;) {
       while (index_ < size_) {
         auto item = Received<T>::create(delivery_, index_++);
-        if (!item) return tl::unexpected(std::move(item).error());
+        if (!item) {
+          delivery_.ack(index_ - 1);  // no consumer of this type could read it
+          return tl::unexpected(std::move(item).error());
+        }
         if (only_if_ && !only_if_(*item)) {
           item->ack();
           continue;

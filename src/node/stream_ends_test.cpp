@@ -3,9 +3,14 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
+#include <span>
+#include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
+#include "godwit/struct.hpp"
 #include "node/stream_fleet_for_test.hpp"
 #include "ref/stream/broker.hpp"
 
@@ -14,7 +19,71 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class StreamEnds : public StreamFleet {};
+// Of a program that takes its items for something they are not.
+struct Valve {
+  std::uint32_t number = 0;
+  bool open = false;
+};
+GODWIT_STRUCT(Valve, number, open);
+
+class StreamEnds : public StreamFleet {
+ protected:
+  // Sends all of them as if they were values of type T, and ends the topic.
+  template <class T>
+  void send_as(const std::vector<std::vector<std::byte>>& items) {
+    auto out = good(
+        detail::StreamProducer::open(home(), "topic", detail::ObjectCodec<T>::type_hash(), {}));
+    for (const std::span<const std::byte> bytes : items) good(out.send({&bytes, 1}, {}));
+    good(out.close());
+  }
+  template <class T>
+  static std::vector<std::byte> encoded(const T& value) {
+    const typename detail::ObjectCodec<T>::Encoded whole(value);
+    return {whole.whole().begin(), whole.whole().end()};
+  }
+};
+
+TEST_P(StreamEnds, AnItemThatIsNotOfItsTypeIsNamedAndTheNextOneComes) {
+  using Table = std::map<std::string, std::vector<std::int64_t>>;
+  const Table table{{"a", {1, 2}}, {"b", {}}};
+  auto cut = encoded(table);
+  cut.pop_back();
+  auto longer = encoded(table);
+  longer.push_back(std::byte{1});
+  const std::vector<std::byte> garbage(40'000, std::byte{0xC1});  // which msgpack never uses
+  send_as<Table>({encoded(table), garbage, cut, encoded(table), longer, encoded(table)});
+  auto in = consumer<Table>();
+  for (const std::uint64_t offset : {0, 1, 2, 3, 4, 5}) {
+    auto item = in.next(10s);
+    if (offset % 3 == 0 || offset == 5) {
+      ASSERT_TRUE(item) << item.error().message;
+      ASSERT_TRUE(*item);
+      EXPECT_EQ((*item)->offset(), offset);
+      EXPECT_EQ(***item, table);
+      (*item)->ack();
+    } else {
+      expect_error(item, ErrorCode::bad_format,
+                   "item " + std::to_string(offset) + ": its bytes are no map<str, list<i64>>");
+    }
+  }
+  EXPECT_FALSE(good(in.next(10s))) << "nobody gets them again";
+  expect_kept(0);
+}
+
+TEST_P(StreamEnds, AStructThatIsShortOrHoldsWhatItCannotIsNamed) {
+  auto wrong = encoded(Valve{7, true});
+  wrong[offsetof(Valve, open)] = std::byte{2};
+  auto brief = encoded(Valve{7, true});
+  brief.pop_back();
+  send_as<Valve>({wrong, brief, {}, encoded(Valve{8, true})});
+  auto in = consumer<Valve>();
+  expect_error(in.next(10s), ErrorCode::bad_format, "a bool is neither 0 nor 1");
+  expect_error(in.next(10s), ErrorCode::bad_format, "it has another size");
+  expect_error(in.next(10s), ErrorCode::bad_format, "item 2");
+  const auto item = good(in.next(10s));
+  ASSERT_TRUE(item);
+  EXPECT_EQ((*item)->number, 8);
+}
 
 TEST_P(StreamEnds, ASlowConsumerThatAcksKeepsItsLease) {
   auto out = producer<std::uint64_t>();

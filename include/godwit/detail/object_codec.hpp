@@ -40,7 +40,11 @@ using StoredAs = typename StoredAsType<std::remove_cvref_t<V>>::type;
 
 inline tl::unexpected<Error> not_the_type(std::string_view type, const char* why) {
   return tl::unexpected(
-      Error{ErrorCode::bad_format, "the object's bytes are no " + std::string(type) + ": " + why});
+      Error{ErrorCode::bad_format, "its bytes are no " + std::string(type) + ": " + why});
+}
+// The same, and of what.
+inline tl::unexpected<Error> not_decoded(const std::string& what, Error&& why) {
+  return tl::unexpected(Error{why.code, what + ": " + why.message});
 }
 
 // Anything that is not plain: decoded once, and shared.
