@@ -79,13 +79,15 @@ struct Caller::ContinuationJob : Executor::Job {
   detail::Continuation* continuation = nullptr;
 };
 
+void Caller::run_queued(Executor::Job& queued) {
+  const std::unique_ptr<ContinuationJob> mine(static_cast<ContinuationJob*>(&queued));
+  mine->continuation->run();
+}
+
 void Caller::run(detail::Continuation& continuation) {
   auto job = std::make_unique<ContinuationJob>();
   job->continuation = &continuation;
-  job->run = [](Executor::Job& queued) {
-    const std::unique_ptr<ContinuationJob> mine(static_cast<ContinuationJob*>(&queued));
-    mine->continuation->run();
-  };
+  job->run = &Caller::run_queued;
   if (continuations_.submit(*job)) {
     static_cast<void>(job.release());  // the executor's, until it runs
   } else {

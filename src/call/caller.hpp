@@ -46,6 +46,8 @@ class Caller {
   bool wait(OutgoingCall& call, Time deadline);
   void attach(OutgoingCall& call, detail::Continuation& continuation);
   void run(detail::Continuation& continuation);
+  // What run() gives the executor to do.
+  static void run_queued(Executor::Job& queued);
 
  private:
   static void ended(OutgoingCall& call);

@@ -27,6 +27,24 @@ bool PoolExecutor::submit(Job& job) {
   return true;
 }
 
+void PoolExecutor::run_queued(void (*kind)(Job& job)) {
+  for (;;) {
+    Job* found = nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      Job* before = nullptr;
+      for (found = first_; found != nullptr && found->run != kind; found = found->next_job) {
+        before = found;
+      }
+      if (found == nullptr) return;
+      (before == nullptr ? first_ : before->next_job) = found->next_job;
+      if (last_ == found) last_ = before;
+      --queued_;
+    }
+    kind(*found);
+  }
+}
+
 bool PoolExecutor::begin_blocking() {
   const std::lock_guard lock(mutex_);
   if (blocked_ >= options_.max_blocked) return false;

@@ -24,6 +24,8 @@ class PoolExecutor final : public Executor {
   ~PoolExecutor() override;
 
   [[nodiscard]] bool submit(Job& job) override;
+  // Runs the queued jobs with that function, here and now: those that may not be dropped.
+  void run_queued(void (*kind)(Job& job));
   [[nodiscard]] bool begin_blocking() override;
   void end_blocking() override;
 

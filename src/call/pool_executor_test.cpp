@@ -69,6 +69,32 @@ TEST(PoolExecutor, AWaitingJobMakesRoomForAnother) {
   EXPECT_EQ(refused, 0);
 }
 
+TEST(PoolExecutor, WhatMayNotBeDroppedIsRunBeforeTheQueueEnds) {
+  struct Busy : Executor::Job {
+    std::latch over{1};
+  };
+  std::atomic<int> ran{0};
+  Busy first;
+  Busy never;
+  first.run = never.run = [](Executor::Job& job) { static_cast<Busy&>(job).over.wait(); };
+  std::vector<std::unique_ptr<CountingJob>> jobs;
+  PoolExecutor pool({.width = 1});
+  ASSERT_TRUE(pool.submit(first));
+  for (int i = 0; i < 3; ++i) {
+    jobs.push_back(std::make_unique<CountingJob>(ran));
+    ASSERT_TRUE(pool.submit(*jobs.back()));
+    if (i == 1) ASSERT_TRUE(pool.submit(never));
+  }
+  pool.run_queued(jobs.front()->run);
+  EXPECT_EQ(ran, 3);
+  jobs.push_back(std::make_unique<CountingJob>(ran));
+  ASSERT_TRUE(pool.submit(*jobs.back())) << "behind the one that stays";
+  pool.run_queued(jobs.front()->run);
+  EXPECT_EQ(ran, 4);
+  never.over.count_down();
+  first.over.count_down();
+}
+
 TEST(PoolExecutor, RefusesToWaitAndToQueueBeyondItsLimits) {
   std::atomic<int> refused{0};
   std::latch everybody(4);

@@ -115,6 +115,8 @@ void Runtime::stop() {
     if (links == 0) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
+  // Calls that this ended may be followed by something, which is not lost with the queue.
+  executor_->run_queued(&call::Caller::run_queued);
   reactor_->stop();
   executor_.reset();
   if (shm_ != nullptr) reactor_->remove(*shm_);
