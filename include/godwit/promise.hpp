@@ -53,7 +53,8 @@ class Promise {
     if (ref_) abandon();
   }
 
-  // What consumers get: Ref::wait() waits for it. Not after set(), fail() or hand_over().
+  // What consumers get: Ref::wait() and wait_later() wait for it. Not after set(), fail() or
+  // hand_over().
   [[nodiscard]] const Ref<T>& ref() const noexcept { return *ref_; }
 
   // Keeps the promise. Errors: already_exists (it was kept, broken or cancelled before).

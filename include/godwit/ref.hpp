@@ -25,7 +25,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -39,6 +38,7 @@
 #include "godwit/call_handle.hpp"
 #include "godwit/detail/object_codec.hpp"
 #include "godwit/detail/object_door.hpp"
+#include "godwit/detail/turns.hpp"
 #include "godwit/error.hpp"
 #include "godwit/fleet.hpp"
 #include "godwit/future.hpp"
@@ -46,6 +46,7 @@
 #include "godwit/lifetime.hpp"
 #include "godwit/mobile/ref.hpp"
 #include "godwit/outcome.hpp"
+#include "godwit/pinned.hpp"
 
 namespace godwit {
 
@@ -53,48 +54,6 @@ template <class T>
 class Owned;
 template <class T>
 class Promise;
-
-// What dereferencing a Ref throws if the object cannot be had. resolve() returns it instead.
-class ResolveError : public std::exception {
- public:
-  explicit ResolveError(Error error) : error_(std::move(error)) {}
-  [[nodiscard]] const Error& error() const noexcept { return error_; }
-  [[nodiscard]] const char* what() const noexcept override { return error_.message.c_str(); }
-
- private:
-  Error error_;
-};
-
-// A resolved object: points at a const T, or at the elements of a T[]. Cheap to copy; any thread.
-// What it points at stays, unchanged, until the last copy is gone; the fleet outlives them all.
-template <class T>
-class Pinned {
- public:
-  using Codec = detail::ObjectCodec<T>;
-  using Value = typename Codec::Value;
-
-  [[nodiscard]] decltype(auto) operator*() const noexcept { return Codec::get(value_); }
-  [[nodiscard]] auto operator->() const noexcept { return Codec::arrow(value_); }
-  [[nodiscard]] const Handle& handle() const noexcept { return view_.handle; }
-  // The object as it is stored.
-  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return view_.bytes; }
-  [[nodiscard]] ResolvedBy how() const noexcept { return view_.how; }
-
-  // For the library.
-  [[nodiscard]] static Result<Pinned> create(detail::ObjectView view) {
-    Pinned pinned;
-    auto value = Codec::decode(view.bytes);
-    if (!value) return tl::unexpected(std::move(value).error());
-    pinned.value_ = *std::move(value);
-    pinned.view_ = std::move(view);
-    return pinned;
-  }
-
- private:
-  Pinned() = default;
-  detail::ObjectView view_;
-  Value value_{};
-};
 
 // A reference. Cheap to copy; any thread; copies share what they have resolved. The fleet outlives
 // it. It owns nothing: the object lives as its lifetime says.
@@ -127,20 +86,33 @@ class Ref {
   [[nodiscard]] Result<Pinned<T>> resolve() const {
     const std::lock_guard lock(state_->mutex);
     if (state_->pinned) return *state_->pinned;
-    auto view = state_->door.resolve(state_->handle);
-    if (!view) return tl::unexpected(std::move(view).error());
-    return keep(*std::move(view));
+    return keep(state_->door.resolve(state_->handle));
   }
   // The same later, with many under way at a time; a large object over tcp is copied on the fleet's
   // executor. What has come is kept for `*r`, so this is also how to fetch ahead.
-  [[nodiscard]] Future<Pinned<T>> resolve_later() const { return resolve_later(*this); }
-  // The same of an object that may not be there yet (Promise).
+  [[nodiscard]] Future<Pinned<T>> resolve_later() const { return later(*this, std::nullopt); }
+  // The same of an object that may not be there yet (Promise). The home tells whoever waits; of
+  // several threads that wait with copies of this Ref one asks, and nothing else of them is held up
+  // meanwhile. Zero: as long as a call may take. Errors: also what the promise was broken with
+  // (node_lost: its producer died), and deadline.
   [[nodiscard]] Result<Pinned<T>> wait(std::chrono::nanoseconds at_most) const {
-    const std::lock_guard lock(state_->mutex);
+    std::unique_lock lock(state_->mutex);
+    if (!state_->turns.take(lock, at_most, [this] { return state_->pinned.has_value(); })) {
+      return tl::unexpected(detail::not_in_time(handle()));
+    }
     if (state_->pinned) return *state_->pinned;
-    auto view = state_->door.await(state_->handle, 0, at_most);
-    if (!view) return tl::unexpected(std::move(view).error());
-    return keep(*std::move(view));
+    const detail::Turns::Mine mine(state_->turns, lock);
+    auto view = state_->door.await(handle(), 0, at_most);
+    lock.lock();
+    return keep(std::move(view));
+  }
+  // The same later: ref.wait_later(5s).then(...) goes on, on the fleet's executor, when the promise
+  // is kept or broken, or the time is up. Thousands may wait: each is a message to the home, which
+  // answers once, and no thread here or there. What has come is kept for `*r`. The future needs no
+  // copy of the Ref; letting go of it does not end the wait. Each counts as a reader of its own
+  // (Lifetime::readers).
+  [[nodiscard]] Future<Pinned<T>> wait_later(std::chrono::nanoseconds at_most) const {
+    return later(*this, at_most);
   }
   // Both resolve it at the first use, and throw ResolveError if that fails.
   [[nodiscard]] decltype(auto) operator*() const { return *resolved(); }
@@ -235,7 +207,7 @@ class Ref {
     auto next = latest();
     // By then there may be a still newer one; what has come is kept if it is that.
     if (next && next->handle().version == view->version) {
-      auto kept = next->keep(*std::move(view));
+      auto kept = next->keep(std::move(view));
       if (!kept) return tl::unexpected(std::move(kept).error());
     }
     return next;
@@ -276,8 +248,9 @@ class Ref {
   struct State {
     detail::ObjectDoor door;
     Handle handle;
-    std::mutex mutex;
+    std::mutex mutex;  // of what follows
     std::optional<Pinned<T>> pinned;
+    detail::Turns turns;  // of those that wait()
     State(const detail::ObjectDoor& to, const Handle& which) : door(to), handle(which) {}
   };
 
@@ -287,28 +260,42 @@ class Ref {
     if (!handle) return tl::unexpected(std::move(handle).error());
     return Ref(state_->door, *handle);
   }
-  // Keeps the Ref it is for: the caller may have let go of it by then.
-  [[nodiscard]] static Future<Pinned<T>> resolve_later(Ref ref) {
-    {
-      const std::lock_guard lock(ref.state_->mutex);
-      if (ref.state_->pinned) co_return *ref.state_->pinned;
-    }
-    detail::CallHandle call = ref.state_->door.begin_resolve(ref.handle());
+  // Keeps the Ref it is for: the caller may have let go of it by then. With a time it waits for
+  // what is promised.
+  [[nodiscard]] static Future<Pinned<T>> later(Ref ref,
+                                               std::optional<std::chrono::nanoseconds> at_most) {
+    if (auto pinned = ref.kept()) co_return *std::move(pinned);
+    const detail::ObjectDoor& door = ref.state_->door;
+    const auto asked_at = std::chrono::steady_clock::now();
+    detail::CallHandle call =
+        at_most ? door.begin_wait(ref.handle(), *at_most) : door.begin_resolve(ref.handle());
     if (call) {
       Outcome<detail::CallHandle> ended =
           co_await Future<detail::CallHandle>(std::move(call), &detail::ended_call);
       call = *std::move(ended);
     }
-    auto view = ref.state_->door.finish_resolve(ref.handle(), std::move(call));
-    const std::lock_guard lock(ref.state_->mutex);
-    auto pinned = view ? ref.keep(*std::move(view))
-                       : Result<Pinned<T>>(tl::unexpected(std::move(view).error()));
+    auto view = at_most ? door.finish_wait(ref.handle(), std::move(call),
+                                           detail::time_left(*at_most, asked_at))
+                        : door.finish_resolve(ref.handle(), std::move(call));
+    auto pinned = ref.keep_locked(std::move(view));
     if (pinned) co_return *std::move(pinned);
-    co_return Outcome<Pinned<T>>(tl::unexpected(
-        Failure{Ending::rejected, pinned.error().code, false, std::move(pinned).error().message}));
+    co_return Outcome<Pinned<T>>(tl::unexpected(detail::failure_of(std::move(pinned).error())));
   }
-  [[nodiscard]] Result<Pinned<T>> keep(detail::ObjectView view) const {
-    auto pinned = Pinned<T>::create(std::move(view));
+  [[nodiscard]] std::optional<Pinned<T>> kept() const {
+    const std::lock_guard lock(state_->mutex);
+    return state_->pinned;
+  }
+  // The lock is not held when a coroutine ends: what follows it runs then, and may use the Ref.
+  [[nodiscard]] Result<Pinned<T>> keep_locked(Result<detail::ObjectView> view) const {
+    const std::lock_guard lock(state_->mutex);
+    return keep(std::move(view));
+  }
+  // With the lock held. What somebody else has resolved meanwhile stays: there may be references
+  // into it.
+  [[nodiscard]] Result<Pinned<T>> keep(Result<detail::ObjectView> view) const {
+    if (state_->pinned) return *state_->pinned;
+    if (!view) return tl::unexpected(std::move(view).error());
+    auto pinned = Pinned<T>::create(*std::move(view));
     if (pinned) state_->pinned = *pinned;
     return pinned;
   }

@@ -77,8 +77,12 @@ TEST_P(ObjectFaults, ThePromiseOfAKilledProducerIsBroken) {
   Fleet fleet = start();
   const auto ref = good(Ref<Numbers>::parse(fleet, producer.act_in(fleet)));
   std::thread consumer([&] { expect_error(ref.wait(seconds(30)), ErrorCode::node_lost); });
+  auto later = ref.wait_later(seconds(30)).then([](const Outcome<Pinned<Numbers>>& found) {
+    return found ? ErrorCode::none : found.error().reason;
+  });
   producer.kill();
   consumer.join();
+  EXPECT_EQ(to_string(value_of(later.get())), to_string(ErrorCode::node_lost));
   EXPECT_TRUE(eventually([&] { return holds_nothing(fleet, fleet.node(1)); }, seconds(20)));
 }
 

@@ -99,7 +99,27 @@ TEST_P(Ownership, ACloneIsAnotherObject) {
   good(ref.evict());
 }
 
-class Promises : public ObjectFleet {};
+TEST_P(Ownership, WhatNobodyOwnsCanBeTakenByOne) {
+  auto other = good(Fleet::join(fleet_.describe().front().addresses.front()));
+  const auto ref = good(other.node(0).put(numbers(100)));
+  {
+    const auto owned = good(Owned<Numbers>::take(good(Ref<Numbers>::from(fleet_, ref.handle()))));
+    EXPECT_EQ(owned->size(), 100);
+    EXPECT_NE(good(ref.status()).owner, 0);
+    expect_error(Owned<Numbers>::take(ref), ErrorCode::permission);
+    expect_error(ref.update(numbers(1)), ErrorCode::permission);
+  }
+  EXPECT_TRUE(eventually([&] { return !good(ref.exists()); }));
+  expect_error(Owned<Numbers>::take(ref), ErrorCode::not_found);
+}
+
+class Promises : public ObjectFleet {
+ protected:
+  // Of node 1.
+  [[nodiscard]] std::uint64_t waiters() const {
+    return status_of(fleet_, fleet_.node(1))["objects"]["waiters"].count();
+  }
+};
 
 TEST_P(Promises, ConsumersAreToldOfTheValue) {
   auto promise = good(Promise<Numbers>::make(fleet_.node(1)));
@@ -150,6 +170,29 @@ TEST_P(Promises, AConsumerMayCancel) {
   expect_error(promise.set(numbers(1)), ErrorCode::already_exists, "cancelled");
 }
 
+TEST_P(Promises, AnotherProcessMayTakeOneOver) {
+  std::optional<Ref<Numbers>> kept;
+  std::optional<Ref<Numbers>> broken;
+  auto heir = good(Fleet::join(fleet_.describe().front().addresses.front()));
+  {
+    auto maker = good(Fleet::join(fleet_.describe().front().addresses.front()));
+    for (auto* ref : {&kept, &broken}) {
+      auto promise = good(Promise<Numbers>::make(maker.node(1)));
+      const Handle handle = promise.hand_over().handle();
+      *ref = good(Ref<Numbers>::from(fleet_, handle));
+    }
+    auto first = good(Promise<Numbers>::take_over(good(Ref<Numbers>::from(heir, kept->handle()))));
+    {
+      const auto second =
+          good(Promise<Numbers>::take_over(good(Ref<Numbers>::from(heir, broken->handle()))));
+    }
+    expect_error(broken->wait(seconds(5)), ErrorCode::cancelled, "gave the promise up");
+    static_cast<void>(good(first.set(numbers(10))));
+  }
+  EXPECT_EQ(good(kept->wait(seconds(5)))->size(), 10);
+  expect_error(Promise<Numbers>::take_over(*kept), ErrorCode::already_exists);
+}
+
 TEST_P(Promises, ReadersAreToldOfNewVersions) {
   const auto first = good(fleet_.node(1).put(numbers(10)));
   std::thread reader([&, handle = first.handle()] {
@@ -160,6 +203,98 @@ TEST_P(Promises, ReadersAreToldOfNewVersions) {
   });
   const auto second = good(first.update(numbers(20)));
   reader.join();
+}
+
+TEST_P(Promises, WhatFollowsRunsWhenItIsKept) {
+  auto promise = good(Promise<Numbers>::make(fleet_.node(1)));
+  const Ref<Numbers> ref = promise.ref();
+  // It may use the Ref, which has the value by then.
+  auto size = ref.wait_later(seconds(20)).then([ref](const Outcome<Pinned<Numbers>>& found) {
+    return found && ref.is_resolved() && (*ref).data() == (**found).data() ? (*ref).size() : 0;
+  });
+  // More than a link has credits, and no thread for each.
+  std::vector<Future<Pinned<Numbers>>> waiting;
+  for (int i = 0; i < 1'000; ++i) {
+    waiting.push_back(good(Ref<Numbers>::from(fleet_, ref.handle())).wait_later(seconds(20)));
+  }
+  auto all = when_all(std::move(waiting));
+  EXPECT_FALSE(size.ready());
+  EXPECT_FALSE(all.ready());
+  const auto kept = good(promise.set(numbers(5'000)));
+  EXPECT_EQ(value_of(size.get()), 5'000);
+  const auto outcomes = value_of(all.get());
+  EXPECT_EQ(outcomes.size(), 1'000);
+  for (const auto& outcome : outcomes) {
+    ASSERT_TRUE(outcome) << to_string(outcome.error());
+    ASSERT_EQ((*outcome)->back(), 5'006);
+  }
+  EXPECT_TRUE(ref.wait_later(seconds(1)).ready()) << "it has it";
+}
+
+TEST_P(Promises, WhatFollowsIsToldWhyItWasNotKept) {
+  const auto expect = [](Future<Pinned<Numbers>> future, ErrorCode code, std::string_view why) {
+    const auto told = std::move(future).get();
+    ASSERT_FALSE(told);
+    EXPECT_EQ(to_string(told.error().reason), to_string(code)) << told.error().message;
+    EXPECT_NE(told.error().message.find(why), std::string::npos) << told.error().message;
+    EXPECT_FALSE(told.error().may_have_started);
+  };
+  auto broken = good(Promise<Numbers>::make(fleet_.node(1)));
+  const std::string name = broken.ref().handle().object.short_hex();
+  auto told = broken.ref().wait_later(seconds(20));
+  expect(broken.ref().wait_later(milliseconds(20)), ErrorCode::deadline, name);
+  good(broken.fail(ErrorCode::app_error, "the model did not converge"));
+  expect(std::move(told), ErrorCode::app_error, "did not converge");
+  {
+    const auto given_up = good(Promise<Numbers>::make(fleet_.node(1)));
+    told = given_up.ref().wait_later(seconds(20));
+  }
+  expect(std::move(told), ErrorCode::cancelled, "gave the promise up");
+  const NodeHandle home = fleet_.node(1);
+  const auto orphan = good(Promise<Numbers>::make(home));
+  told = orphan.ref().wait_later(seconds(20));
+  good(fleet_.kill(home));
+  expect(std::move(told), ErrorCode::node_lost, orphan.ref().handle().object.short_hex());
+  good(fleet_.restart(home));
+}
+
+TEST_P(Promises, WhatFollowsRunsAtTheLatestWhenItsFleetEnds) {
+  const auto promise = good(Promise<Numbers>::make(fleet_.node(1)));
+  std::atomic<int> failed = 0;
+  {
+    auto other = good(Fleet::join(fleet_.describe().front().addresses.front()));
+    const auto ref = good(Ref<Numbers>::from(other, promise.ref().handle()));
+    const auto ended = ref.wait_later(seconds(60)).then([&](const auto& found) {
+      if (!found) ++failed;
+    });
+    EXPECT_TRUE(eventually([&] { return waiters() == 1; }));
+  }
+  EXPECT_EQ(failed, 1);
+  EXPECT_TRUE(eventually([&] { return waiters() == 0; }));
+}
+
+// One asks for all, so that an object for one reader is there for each of them.
+TEST_P(Promises, CopiesOfARefThatWaitsAreNotHeldUp) {
+  auto promise =
+      good(Promise<Numbers>::make(fleet_.node(1), {.object = {.lifetime = Lifetime::readers(1)}}));
+  const Ref<Numbers> ref = promise.ref();
+  std::atomic<int> read = 0;
+  std::vector<std::thread> consumers;
+  for (int i = 0; i < 3; ++i) {
+    consumers.emplace_back([&, copy = ref] {
+      const auto found = copy.wait(seconds(20));
+      if (found && (*found)->size() == 5'000) ++read;
+    });
+  }
+  EXPECT_TRUE(eventually([&] { return waiters() == 1; }));
+  EXPECT_FALSE(ref.is_resolved());
+  ref.forget();
+  expect_error(ref.resolve(), ErrorCode::would_block);
+  expect_error(ref.wait(milliseconds(20)), ErrorCode::deadline, ref.handle().object.short_hex());
+  EXPECT_EQ(read, 0);
+  const auto kept = good(promise.set(numbers(5'000)));
+  for (std::thread& consumer : consumers) consumer.join();
+  EXPECT_EQ(read, 3);
 }
 
 INSTANTIATE_TEST_SUITE_P(Fleets, Ownership,

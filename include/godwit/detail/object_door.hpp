@@ -129,6 +129,10 @@ class GODWIT_API ObjectDoor {
   [[nodiscard]] std::vector<Result<ObjectView>> resolve_all(std::span<const Handle> handles) const;
   [[nodiscard]] Result<ObjectView> await(const Handle& handle, std::uint64_t newer_than,
                                          std::chrono::nanoseconds at_most) const;
+  // The same of a promise without waiting, as begin_resolve() and finish_resolve().
+  [[nodiscard]] CallHandle begin_wait(const Handle& handle, std::chrono::nanoseconds at_most) const;
+  [[nodiscard]] Result<ObjectView> finish_wait(const Handle& handle, CallHandle call,
+                                               std::chrono::nanoseconds at_most) const;
   [[nodiscard]] Result<std::vector<std::byte>> read(const Handle& handle,
                                                     const ObjectSelection& selection) const;
 

@@ -111,6 +111,14 @@ class ObjectAccess {
   [[nodiscard]] Result<std::shared_ptr<const View>> await(const Handle& handle,
                                                           std::uint64_t newer_than,
                                                           std::chrono::nanoseconds at_most);
+  // The same in two steps, as begin_resolve() and finish_resolve(); an empty call: overload.
+  // `at_most` of the second: for what is left to do then.
+  [[nodiscard]] detail::CallHandle begin_wait(const Handle& handle, std::uint64_t newer_than,
+                                              std::chrono::nanoseconds at_most);
+  [[nodiscard]] Result<std::shared_ptr<const View>> finish_wait(const Handle& handle,
+                                                                std::uint64_t newer_than,
+                                                                detail::CallHandle call,
+                                                                std::chrono::nanoseconds at_most);
   // A copy of part of it.
   [[nodiscard]] Result<Buffer> read(const Handle& handle, const detail::ObjectSelection& selection);
 
@@ -156,6 +164,8 @@ class ObjectAccess {
   [[nodiscard]] Result<std::shared_ptr<const View>> own_view(const Handle& handle);
   [[nodiscard]] detail::CallHandle ask_for(const Handle& handle, std::uint64_t vouched,
                                            std::chrono::nanoseconds at_most);
+  [[nodiscard]] detail::CallHandle ask_to_wait(const Handle& handle, std::uint64_t newer_than,
+                                               std::chrono::nanoseconds at_most, Ask how);
   // An object that is to be copied from its home, which has pinned it.
   struct Fetch {
     Handle handle;

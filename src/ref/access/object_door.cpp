@@ -155,6 +155,15 @@ Result<ObjectView> ObjectDoor::await(const Handle& handle, std::uint64_t newer_t
   return viewed(access_->await(handle, newer_than, at_most));
 }
 
+CallHandle ObjectDoor::begin_wait(const Handle& handle, std::chrono::nanoseconds at_most) const {
+  return access_->begin_wait(handle, 0, at_most);
+}
+
+Result<ObjectView> ObjectDoor::finish_wait(const Handle& handle, CallHandle call,
+                                           std::chrono::nanoseconds at_most) const {
+  return viewed(access_->finish_wait(handle, 0, std::move(call), at_most));
+}
+
 Result<std::vector<std::byte>> ObjectDoor::read(const Handle& handle,
                                                 const ObjectSelection& selection) const {
   GODWIT_TRY(const Buffer bytes, access_->read(handle, selection));

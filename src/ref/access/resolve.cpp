@@ -3,6 +3,7 @@
 
 #include "base/fail.hpp"
 #include "call/caller.hpp"
+#include "godwit/detail/turns.hpp"
 #include "ref/access/access.hpp"
 #include "ref/access/holdings.hpp"
 #include "ref/access/kept_views.hpp"
@@ -142,6 +143,19 @@ detail::CallHandle ObjectAccess::ask_for(const Handle& handle, std::uint64_t vou
                Ask::at_once);
 }
 
+detail::CallHandle ObjectAccess::ask_to_wait(const Handle& handle, std::uint64_t newer_than,
+                                             std::chrono::nanoseconds at_most, Ask how) {
+  const ObjectItem item{.handle = handle, .a = newer_than};
+  return start(asking(),
+               {.home = NodeId{handle.home},
+                .op = ObjectOp::wait,
+                .items = {&item, 1},
+                .argument = kSmall,
+                .time_left = at_most,
+                .flags = question_flags()},
+               how);
+}
+
 // Of a call that has ended.
 ViewResult ObjectAccess::answered(const Handle& handle, detail::CallHandle call,
                                   std::uint64_t vouched, Clock::time_point asked_at,
@@ -162,22 +176,31 @@ ViewResult ObjectAccess::answered(const Handle& handle, detail::CallHandle call,
   return view;
 }
 
+detail::CallHandle ObjectAccess::begin_wait(const Handle& handle, std::uint64_t newer_than,
+                                            std::chrono::nanoseconds at_most) {
+  return ask_to_wait(handle, newer_than, at_most, Ask::at_once);
+}
+
+ViewResult ObjectAccess::finish_wait(const Handle& handle, std::uint64_t newer_than,
+                                     detail::CallHandle call, std::chrono::nanoseconds at_most) {
+  const Time ends = until(at_most);
+  Result<AnsweredItem> answer = finish_one(std::move(call));
+  // It is there, but on the home's disk, from where only a worker brings it.
+  if (!answer && answer.error().code == ErrorCode::would_block) {
+    call = ask_to_wait(handle, newer_than, at_most, Ask::slowly);
+    call.wait();
+    answer = finish_one(std::move(call));
+  }
+  if (!answer) return tl::unexpected(while_resolving(handle, answer.error()));
+  return view_of(handle, std::move(answer->call), answer->answer, {.until = ends});
+}
+
 ViewResult ObjectAccess::await(const Handle& handle, std::uint64_t newer_than,
                                std::chrono::nanoseconds at_most) {
-  const ObjectItem item{.handle = handle, .a = newer_than};
-  const Time ends = until(at_most);
-  auto answered = ask(asking(), {.home = NodeId{handle.home},
-                                 .op = ObjectOp::wait,
-                                 .items = {&item, 1},
-                                 .argument = kSmall,
-                                 .time_left = at_most,
-                                 .flags = question_flags()});
-  if (!answered) return tl::unexpected(while_resolving(handle, answered.error()));
-  GODWIT_TRY(const wire::ObjectAnswerView answer, wire::parse_object_answer(answered->bytes));
-  if (const Status good = check(answer); !good) {
-    return tl::unexpected(while_resolving(handle, good.error()));
-  }
-  return view_of(handle, std::move(answered->call), answer, {.until = ends});
+  const Clock::time_point asked_at = Clock::now();
+  detail::CallHandle call = begin_wait(handle, newer_than, at_most);
+  call.wait();
+  return finish_wait(handle, newer_than, std::move(call), detail::time_left(at_most, asked_at));
 }
 
 // What the home's answer leads to; `call` holds the answer.
