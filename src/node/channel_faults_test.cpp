@@ -2,12 +2,18 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstring>
+#include <memory>
 #include <mutex>
+#include <span>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
+#include "node/accomplice_for_test.hpp"
 #include "node/channel_for_test.hpp"
+#include "ref/access/access.hpp"
 
 namespace godwit::node {
 namespace {
@@ -45,7 +51,38 @@ TEST_P(ChannelFaults, AKilledServerIsACleanErrorAndPoliciesGoOnWithMemory) {
   expect_error(again(fleet, ref).resolve(), ErrorCode::not_found, "store");
 }
 
+// Between the bytes and the word to the home that they are there.
 TEST_P(ChannelFaults, AWriterThatDiesLeavesNoKeys) {
+  Accomplice victim([&](Fleet& fleet, std::string& answer) {
+    auto writer = std::make_shared<Fleet>(
+        good(Fleet::join(fleet.describe().front().addresses.front(), client())));
+    const NodeId home{writer->node(0).id()};
+    const std::vector<std::uint64_t> values = numbers(50'000);
+    const Bytes bytes = std::as_bytes(std::span(values));
+    const Bytes name = bytes_of(std::string_view("store"));
+    wire::ObjectItem item;
+    item.b = name.size();
+    item.c = bytes.size();
+    const auto room = good(ref::ask_one(writer->objects().asking(), home,
+                                        wire::ObjectOp::reserve_elsewhere, item, {&name, 1}));
+    ObjectId object;
+    std::memcpy(object.bytes.data(), room.answer.tail.data(), sizeof object.bytes);
+    good(writer->objects().channels()->find("store")->put(
+        ref::channel_key(home, object, room.answer.fixed.version), {&bytes, 1}));
+    answer = "written";
+    return writer;
+  });
+  Fleet fleet = start();
+  ASSERT_EQ(victim.act_in(fleet), "written");
+  EXPECT_EQ(place_->count(), 1);
+  EXPECT_EQ(status_of(fleet, fleet.node(0))["objects"]["reservations"].number(), 1);
+  victim.kill();
+  EXPECT_TRUE(becomes_empty());
+  EXPECT_TRUE(eventually(
+      [&] { return status_of(fleet, fleet.node(0))["objects"]["reservations"].number() == 0; }));
+}
+
+TEST_P(ChannelFaults, AWriterThatFailsLeavesNoKeys) {
   Fleet fleet = start();
   {
     // Its reservation is given back when it leaves; the bytes were there.
