@@ -145,15 +145,33 @@ class FleetBehindNat : public testing::Test {
   }
   // By which transport `node` has a link to `peer`, as it tells itself.
   std::string transport(Lab& lab, const std::string& node, const std::string& peer) {
+    const trace::JsonValue status = status_of(lab, node);
+    for (const auto& link : status["links"].items()) {
+      if (link["peer"].text() == peer) return std::string(link["transport"].text());
+    }
+    return "no link";
+  }
+  trace::JsonValue status_of(Lab& lab, const std::string& node) {
     const Ran ran = run(lab, 0,
                         {"status", node, "--json", "--connect", fmt::format("relay:{}", kRelay),
                          "--key-file", key()});
     const auto json = trace::JsonValue::parse(ran.text);
-    if (!json) return ran.text;
-    for (const auto& link : (*json)["nodes"].items()[0]["status"]["links"].items()) {
-      if (link["peer"].text() == peer) return std::string(link["transport"].text());
+    EXPECT_TRUE(json) << ran.text;
+    return json ? (*json)["nodes"].items()[0]["status"] : trace::JsonValue();
+  }
+  static std::string content(const std::string& file) {
+    std::stringstream all;
+    all << std::ifstream(file, std::ios::binary).rdbuf();
+    return all.str();
+  }
+  // What has come of a file that is replaced when all has.
+  [[nodiscard]] std::uintmax_t bytes_under_way(const std::string& name) const {
+    std::error_code gone;  // while it is looked at
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
+      const std::string found = entry.path().filename().string();
+      if (found != name && found.find(name) != std::string::npos) return entry.file_size(gone);
     }
-    return "no link in " + ran.text;
+    return 0;
   }
 
   TestFolder folder_;
@@ -193,9 +211,35 @@ TEST_F(FleetBehindNat, MeetsAndMovesObjectsThroughARelayThatMayBeKilled) {
   const std::string handle = ran.text.substr(at, 92);
   ran = run(lab, 0, {"get", handle, "-o", copy, "--connect", through_relay, "--key-file", key()});
   ASSERT_EQ(ran.exit, 0) << ran.text;
-  std::stringstream got;
-  got << std::ifstream(copy, std::ios::binary).rdbuf();
-  EXPECT_TRUE(got.str() == bytes);
+  EXPECT_TRUE(content(copy) == bytes);
+
+  // Killed while one is under way, and started again: it goes on, and leaves nothing at its home.
+  bytes += bytes + bytes;
+  std::ofstream(source, std::ios::binary) << bytes;
+  ran = run(lab, 2,
+            {"put", source, "--on", "beta", "--json", "--connect", "tcp:192.168.2.2:7400",
+             "--key-file", key()});
+  ASSERT_EQ(ran.exit, 0) << ran.text;
+  const std::string large = ran.text.substr(ran.text.find("gdw://"), handle.size());
+  const Captured told;
+  auto get = start(lab, 0,
+                   {GODWIT_EXECUTABLE, "get", large, "-o", (folder_ / "second").string(),
+                    "--connect", through_relay, "--key-file", key()},
+                   told);
+  const auto soon = steady_clock::now() + kTestLimit;
+  while (bytes_under_way("second") == 0 && steady_clock::now() < soon) ::poll(nullptr, 0, 1);
+  relay->signal(SIGKILL);
+  ASSERT_TRUE(relay->wait(kTestLimit));
+  EXPECT_GT(bytes_under_way("second"), 0) << "in the middle";
+  relay = start_relay(lab);
+  EXPECT_EQ(get->wait(kTestLimit).value_or(-1), 0) << told.text();
+  EXPECT_TRUE(content((folder_ / "second").string()) == bytes);
+  ran = run(lab, 0, {"evict", handle, large, "--connect", through_relay, "--key-file", key()});
+  EXPECT_EQ(ran.exit, 0) << ran.text;
+  const auto used = [&] { return status_of(lab, "beta")["objects"]["used_bytes"].count(); };
+  const auto freed = steady_clock::now() + kTestLimit;
+  while (used() != 0 && steady_clock::now() < freed) ::poll(nullptr, 0, 50);
+  EXPECT_EQ(used(), 0);
 
   // Without the relay there is no way: that is said, and soon. With it there is one again.
   relay->signal(SIGKILL);
