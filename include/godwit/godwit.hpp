@@ -1,4 +1,4 @@
-// Everything a program needs to call mobile code and to use regions.
+// Everything a program needs to call mobile code and to use regions, references and streams.
 #pragma once
 
 #include "godwit/bundle.hpp"

@@ -50,7 +50,7 @@ namespace godwit {
 
 // Sends values of one type: a plain one, anything msgpack knows, or T[] for arrays of plain
 // elements. Move-only; any thread may send. Destroyed, it sends what it has, waiting a second at
-// most.
+// most; but for values that combine() still collects, which flush() and close() send.
 template <class T>
 class Producer {
   using Codec = detail::ObjectCodec<T>;

@@ -54,7 +54,7 @@ TEST_P(StreamEnds, AnItemThatIsNotOfItsTypeIsNamedAndTheNextOneComes) {
   const std::vector<std::byte> garbage(40'000, std::byte{0xC1});  // which msgpack never uses
   send_as<Table>({encoded(table), garbage, cut, encoded(table), longer, encoded(table)});
   auto in = consumer<Table>();
-  for (const std::uint64_t offset : {0, 1, 2, 3, 4, 5}) {
+  for (std::uint64_t offset = 0; offset < 6; ++offset) {
     auto item = in.next(10s);
     if (offset % 3 == 0 || offset == 5) {
       ASSERT_TRUE(item) << item.error().message;
