@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +25,7 @@
 #include "ref/far_side.hpp"
 #include "ref/redis_objects.hpp"
 #include "ref/wire.hpp"
+#include "ref/zeromq.hpp"
 #include "settings.hpp"
 
 namespace godwit::bench {
@@ -40,11 +42,17 @@ class FarProgram {
     std::string url;
     RedisObjects objects;
   };
-  FarProgram(Fleet fleet, fabric::Mapping memory, fabric::Fd tcp, std::optional<Redis> redis)
+  // Others that bytes come by.
+  struct Peers {
+    std::optional<Redis> redis;
+    std::string zeromq_address;  // empty: without
+  };
+  FarProgram(Fleet fleet, fabric::Mapping memory, fabric::Fd tcp, Peers peers)
       : fleet_(std::move(fleet)),
         memory_(std::move(memory)),
         tcp_(std::move(tcp)),
-        redis_(std::move(redis)),
+        redis_(std::move(peers.redis)),
+        zeromq_address_(std::move(peers.zeromq_address)),
         warm_(memory_.size() - Stage::kBytes) {}
 
   // Until there are no more orders.
@@ -85,6 +93,11 @@ class FarProgram {
         GODWIT_TRY(const std::size_t size, redis_->objects.get("object", warm_));
         return sum_of(warm_.data(), size);
       }
+      case Do::read_zeromq: {
+        GODWIT_CHECK(ensure_zeromq());
+        GODWIT_TRY(const auto bytes, zeromq_->receive());
+        return sum_of(bytes.data(), bytes.size());
+      }
       case Do::read_tcp: {
         GODWIT_CHECK(receive_bytes(tcp_.get(), warm_.data(), order.size, order.waiting));
         return sum_of(warm_.data(), order.size);
@@ -114,6 +127,7 @@ class FarProgram {
       case Do::take_redis_stream:
       case Do::take_object_stream: return take_redis_stream(order);
       case Do::drain_tcp: return drain_tcp(order);
+      case Do::drain_zeromq: return drain_zeromq(order);
       case Do::peak_memory: return Result<std::uint64_t>(memory_of(::getpid()).peak_bytes);
     }
     return fail(ErrorCode::bad_format, "an unknown order");
@@ -195,10 +209,30 @@ class FarProgram {
     return Result<std::uint64_t>(sum);
   }
 
+  // On the core that orders for ZeroMQ name, where its thread then is, too.
+  Status ensure_zeromq() {
+    if (zeromq_ != nullptr) return {};
+    GODWIT_TRY(zeromq_, make_zeromq_receiver(zeromq_address_));
+    return {};
+  }
+
+  Result<std::uint64_t> drain_zeromq(const Order& order) {
+    GODWIT_CHECK(ensure_zeromq());
+    GODWIT_CHECK(reply(Result<std::uint64_t>(0)));
+    std::uint64_t sum = 0;
+    for (std::uint32_t i = 0; i < order.rounds; ++i) {
+      GODWIT_TRY(const auto bytes, zeromq_->receive());
+      sum += sum_of(bytes.data(), bytes.size());
+    }
+    return Result<std::uint64_t>(sum);
+  }
+
   Fleet fleet_;
   fabric::Mapping memory_;
   fabric::Fd tcp_;
   std::optional<Redis> redis_;
+  std::string zeromq_address_;
+  std::unique_ptr<ZeromqReceiver> zeromq_;
   std::vector<std::byte> warm_;
   int core_ = 0;
 };
@@ -229,18 +263,18 @@ Result<FarProgram> make_program(char** arguments) {
   ClientOptions client{.name = "far"};
   client.spin_us = std::stoll(arguments[1]);
   GODWIT_TRY(Fleet fleet, Fleet::join(arguments[0], client));
-  std::optional<FarProgram::Redis> redis;
+  FarProgram::Peers peers{.redis = {}, .zeromq_address = arguments[4]};
   if (const std::string socket = arguments[3]; !socket.empty()) {
     GODWIT_TRY(RedisObjects objects, RedisObjects::connect(socket));
-    redis.emplace("redis:" + socket, std::move(objects));
+    peers.redis.emplace("redis:" + socket, std::move(objects));
   }
-  return FarProgram(std::move(fleet), std::move(memory), std::move(tcp), std::move(redis));
+  return FarProgram(std::move(fleet), std::move(memory), std::move(tcp), std::move(peers));
 }
 
 }  // namespace
 
 int run_far_side(int argc, char** argv) {
-  if (argc != 6) return EXIT_FAILURE;
+  if (argc != 7) return EXIT_FAILURE;
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   auto program = make_program(argv + 2);
   if (!program) {

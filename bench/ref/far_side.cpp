@@ -84,7 +84,7 @@ Result<FarSide> FarSide::start(const Options& options) {
                                          above_those(memory)};
   GODWIT_TRY(side.pid_,
              spawn({"bench_ref", kFarSideCommand, options.address, std::to_string(options.spin_us),
-                    std::to_string(bytes), options.redis_socket},
+                    std::to_string(bytes), options.redis_socket, options.zeromq_address},
                    {theirs[0].get(), theirs[1].get(), theirs[2].get()}));
   side.to_far_ = std::move(to_far[1]);
   side.from_far_ = std::move(from_far[0]);

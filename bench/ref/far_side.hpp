@@ -22,7 +22,8 @@ class FarSide {
     std::string address;  // of a node of the fleet to join
     std::int64_t spin_us = 0;
     std::size_t arena_bytes = 0;
-    std::string redis_socket{};  // empty: without
+    std::string redis_socket{};    // empty: without
+    std::string zeromq_address{};  // likewise
   };
   // Waits until it is ready. The arena is touched by both by then. Errors: io, resource_exhausted,
   // and what the far side says.

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
+#include <cstring>
 #include <type_traits>
 
 #include "floors/options.hpp"
@@ -20,6 +20,7 @@ struct Order {
     read_object,   // resolve `handle`, and read every byte: their sum
     read_arena,    // read `size` bytes at the beginning of the shared arena: their sum
     read_redis,    // get the key "object" of Redis, and read every byte: their sum
+    read_zeromq,   // receive a message by ZeroMQ, and read every byte: their sum
     read_tcp,      // receive `size` bytes from the socket, and read them: their sum
     find_by_flag,  // answer `rounds` questions by the lanes, each for the place of an object
     send_tcp,  // send `size` bytes, `rounds` times, each asked for by one byte: number of rounds
@@ -35,7 +36,8 @@ struct Order {
     // A Reply at once; then receive `rounds` items of `size` bytes, small ones together, and read
     // every byte: their sum.
     drain_tcp,
-    peak_memory,  // of this process, in bytes
+    drain_zeromq,  // the same of messages by ZeroMQ
+    peak_memory,   // of this process, in bytes
   };
   Do what = Do::read_object;
   Waiting waiting = Waiting::sleep;  // for the next order, and for whatever this one waits for
@@ -67,11 +69,16 @@ struct Stage {
 };
 static_assert(sizeof(Stage) <= Stage::kBytes);
 
-// Reads all of it, as a user of the object would.
+// Reads all of it, as a user of the object would. It need not be aligned: a message of ZeroMQ's is
+// not.
 [[nodiscard]] inline std::uint64_t sum_of(const std::byte* bytes, std::size_t size) noexcept {
-  const auto* words = reinterpret_cast<const std::uint64_t*>(bytes);
-  const std::size_t count = size / sizeof(std::uint64_t);
-  return std::accumulate(words, words + count, std::uint64_t{0});
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i + sizeof sum <= size; i += sizeof sum) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes + i, sizeof word);
+    sum += word;
+  }
+  return sum;
 }
 
 }  // namespace godwit::bench

@@ -76,6 +76,14 @@ Result<std::unique_ptr<Setup>> Setup::start(const Scope& scope, const SetupOptio
   const std::string address = setup->nodes_->addresses().front();
   // The threads of both clients inherit the core.
   run_on_core(client_core);
+  if (options.zeromq) {
+    auto sender = make_zeromq_sender(options.by_tcp() ? ZeromqWay::tcp : ZeromqWay::ipc);
+    if (sender) {
+      setup->zeromq_ = *std::move(sender);
+    } else if (sender.error().code != ErrorCode::not_found) {
+      return tl::unexpected(std::move(sender).error());
+    }
+  }
   ClientOptions client{.name = "near"};
   client.spin_us = spin_us;
   for (const std::string& one : channels) {
@@ -91,10 +99,12 @@ Result<std::unique_ptr<Setup>> Setup::start(const Scope& scope, const SetupOptio
       if (one.starts_with("tcp:")) far_address = one;
     }
   }
-  GODWIT_TRY(FarSide far, FarSide::start({.address = far_address,
-                                          .spin_us = spin_us,
-                                          .arena_bytes = options.largest_bytes,
-                                          .redis_socket = redis_socket}));
+  GODWIT_TRY(FarSide far,
+             FarSide::start({.address = far_address,
+                             .spin_us = spin_us,
+                             .arena_bytes = options.largest_bytes,
+                             .redis_socket = redis_socket,
+                             .zeromq_address = setup->zeromq_ ? setup->zeromq_->address() : ""}));
   setup->far_.emplace(std::move(far));
   return setup;
 }

@@ -14,6 +14,7 @@
 #include "redis.hpp"
 #include "ref/far_side.hpp"
 #include "ref/redis_objects.hpp"
+#include "ref/zeromq.hpp"
 #include "settings.hpp"
 
 namespace godwit::bench {
@@ -39,9 +40,11 @@ struct SetupOptions {
   bool pinned = true;
   std::uint64_t largest_bytes = 0;  // of any object
   bool redis = false;
+  bool zeromq = false;      // by tcp if the far side is reached by tcp, else by ipc
   bool channels = false;    // called "folder" and, if there is one, "redis"
   bool far_by_tcp = false;  // the far side is as if on another host, whatever the transport
 
+  [[nodiscard]] bool by_tcp() const { return transport == LocalTransport::tcp || far_by_tcp; }
   [[nodiscard]] Waiting waiting() const { return spin_us > 0 ? Waiting::poll : Waiting::sleep; }
 };
 
@@ -57,6 +60,8 @@ class Setup {
   [[nodiscard]] const FarSide& far() const { return *far_; }
   // Null: there is none.
   [[nodiscard]] RedisObjects* redis() const { return redis_client_.get(); }
+  // The far side receives. Null: there is none.
+  [[nodiscard]] ZeromqSender* zeromq() const { return zeromq_.get(); }
   // As a broker; empty: there is none.
   [[nodiscard]] std::string redis_url() const {
     return redis_server_ ? "redis:" + redis_server_->unix_socket() : "";
@@ -95,6 +100,7 @@ class Setup {
   std::string folder_;
   std::optional<Redis> redis_server_;
   std::unique_ptr<RedisObjects> redis_client_;
+  std::unique_ptr<ZeromqSender> zeromq_;     // what it sends outlives it
   std::unique_ptr<node::LocalNodes> nodes_;  // outlives the connections to it
   std::unique_ptr<Fleet> fleet_;
   std::optional<FarSide> far_;

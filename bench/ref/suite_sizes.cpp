@@ -35,16 +35,27 @@ class SizeRows {
     contenders_.add(subject_, moved_by(way), measure(way),
                     Contenders::Beside{floor_, By::p50, goal});
   }
-  // Held against Godwit's row: above 1 is slower than that.
-  void add_peer(const char* name, Way way) {
-    if (setup_.redis() == nullptr || size_ > kMostOfRedis) return;
-    contenders_.add(titled(name), size_, measure(way), Contenders::Beside{subject_, By::p50});
+  void add_redis(const char* name, Way way) {
+    if (setup_.redis() != nullptr && size_ <= kMostOfRedis) add_peer(name, way);
+  }
+  void add_zeromq(const char* name, Way way) {
+    if (setup_.zeromq() != nullptr) add_peer(name, way);
   }
   [[nodiscard]] Status run(Table& table) const {
     return contenders_.run(rounds_of(setup_.scope()), table);
   }
 
  private:
+  // Held against Godwit's row: above 1 is slower than that.
+  void add_peer(const char* name, Way way) {
+    contenders_.add(
+        titled(name), size_,
+        [measured = measure(way)] {
+          let_pollers_sleep();
+          return measured();
+        },
+        Contenders::Beside{subject_, By::p50});
+  }
   [[nodiscard]] std::string titled(const char* name) const {
     return fmt::format("{}, {}", name, size_text(size_));
   }
@@ -76,15 +87,16 @@ Status measure_mapped(Setup& setup, std::uint64_t size, Table& table) {
   SizeRows rows(setup, size);
   rows.add_floor("memcpy into warm memory", ways::copy);
   rows.add("godwit put", ways::put);
-  rows.add_peer("redis SET", ways::redis_set);
+  rows.add_redis("redis SET", ways::redis_set);
   rows.add_floor("pointer out of a mapped arena", ways::pointer);
   rows.add("godwit resolve", ways::resolve, below_us(large, 10));
-  rows.add_peer("redis GET", ways::redis_get);
+  rows.add_redis("redis GET", ways::redis_get);
   if (small)
     rows.add("godwit put + resolve", ways::put_and_resolve, below_us(true, spins ? 3 : 60));
   rows.add_floor("arena, end to end", ways::arena_end_to_end);
   rows.add("godwit end to end", ways::end_to_end, below_us(large, 25'000));
-  rows.add_peer("redis end to end", ways::redis_end_to_end);
+  rows.add_redis("redis end to end", ways::redis_end_to_end);
+  rows.add_zeromq("zeromq end to end, ipc", ways::zeromq_end_to_end);
   return rows.run(table);
 }
 
@@ -96,12 +108,20 @@ Status measure_streamed(Setup& setup, std::uint64_t size, Table& table) {
   rows.add("godwit resolve", ways::resolve);
   rows.add_floor("raw tcp, end to end", ways::tcp_end_to_end);
   rows.add("godwit end to end", ways::end_to_end);
+  rows.add_zeromq("zeromq end to end, tcp", ways::zeromq_end_to_end);
   return rows.run(table);
 }
 
 constexpr const char* kRedisNote =
     "Redis over a Unix socket, on the node's core; its rows stand beside Godwit's. The same bytes "
     "each time, by a client that copies nothing itself.";
+
+const char* zeromq_note(const Setup& setup) {
+  return setup.zeromq() != nullptr
+             ? "ZeroMQ from PUSH to PULL, as raw tcp one way and to a process on the node's core; "
+               "messages from 64 KiB are not copied by the sender, all are read where they arrive."
+             : "Without ZeroMQ: there was no libzmq (libzmq3-dev) when this was built.";
+}
 
 }  // namespace
 
@@ -111,11 +131,13 @@ Result<Table> run_ref_shm(const Scope& scope) {
               .more_columns = {"MB/s"}};
   GODWIT_TRY(const auto setup, Setup::start(scope, {.transport = LocalTransport::shm,
                                                     .largest_bytes = scope.largest(),
-                                                    .redis = true}));
+                                                    .redis = true,
+                                                    .zeromq = true}));
   for (const std::uint64_t size : scope.sizes()) {
     GODWIT_CHECK(measure_mapped(*setup, size, table));
   }
   table.notes.push_back(setup->redis() != nullptr ? kRedisNote : "Without Redis: not installed.");
+  table.notes.emplace_back(zeromq_note(*setup));
   return table;
 }
 
@@ -123,13 +145,15 @@ Result<Table> run_ref_tcp(const Scope& scope) {
   Table table{
       .suite = "tcp", .title = "One object over tcp, all sides spinning", .more_columns = {"MB/s"}};
   GODWIT_TRY(const auto setup, Setup::start(scope, {.transport = LocalTransport::tcp,
-                                                    .largest_bytes = scope.largest()}));
+                                                    .largest_bytes = scope.largest(),
+                                                    .zeromq = true}));
   for (const std::uint64_t size : scope.sizes()) {
     GODWIT_CHECK(measure_streamed(*setup, size, table));
   }
   table.notes.emplace_back(
       "End to end, Godwit's bytes travel twice, to the object's home and from it; the floor's "
       "once.");
+  table.notes.emplace_back(zeromq_note(*setup));
   return table;
 }
 
@@ -137,12 +161,14 @@ Result<Table> run_ref_sleeping(const Scope& scope) {
   Table table{.suite = "sleeping",
               .title = "Small objects where everybody sleeps between messages",
               .more_columns = {"MB/s"}};
-  GODWIT_TRY(const auto setup,
-             Setup::start(scope, {.spin_us = 0, .largest_bytes = 100'000, .redis = true}));
+  GODWIT_TRY(
+      const auto setup,
+      Setup::start(scope, {.spin_us = 0, .largest_bytes = 100'000, .redis = true, .zeromq = true}));
   for (const std::uint64_t size : {1'000, 100'000}) {
     GODWIT_CHECK(measure_mapped(*setup, size, table));
   }
   table.notes.emplace_back("The pointer's floor spins all the same.");
+  table.notes.emplace_back(zeromq_note(*setup));
   return table;
 }
 

@@ -81,6 +81,25 @@ Result<Sample> by_kept(Setup& setup, std::uint64_t size) {
   });
 }
 
+// Straight from one process to the other: ZeroMQ keeps nothing.
+void add_zeromq(Setup& setup, std::uint64_t size, const std::string& subject, Contenders& all) {
+  if (setup.zeromq() == nullptr) return;
+  all.add(
+      fmt::format("zeromq PUSH to PULL, {}, {}", setup.options().by_tcp() ? "tcp" : "ipc",
+                  size_text(size)),
+      size,
+      [&setup, size] {
+        let_pollers_sleep();
+        return by_item(setup, Do::drain_zeromq, size, [&](std::uint32_t items) -> Status {
+          for (std::uint32_t i = 0; i < items; ++i) {
+            GODWIT_CHECK(setup.zeromq()->send(setup.bytes(size)));
+          }
+          return {};
+        });
+      },
+      Contenders::Beside{subject, By::p50, std::nullopt});
+}
+
 // The same code with a Redis server as the broker, in itself and with large items at the node.
 void add_redis(Setup& setup, std::uint64_t size, const std::string& floor, Contenders& all) {
   if (setup.redis_url().empty() || (size != 64 && size != 1'000'000)) return;
@@ -114,6 +133,7 @@ Status measure_streams(const Scope& scope, const Places& places, Table& table) {
                                                     .pinned = false,
                                                     .largest_bytes = 10'000'000,
                                                     .redis = places.beside_redis,
+                                                    .zeromq = true,
                                                     .far_by_tcp = places.consumer_by_tcp}));
   for (const std::uint64_t size : {64, 1'024, 100'000, 1'000'000, 10'000'000}) {
     Contenders all;
@@ -137,11 +157,12 @@ Status measure_streams(const Scope& scope, const Places& places, Table& table) {
     std::optional<Goal> goal;
     if (size == 64) goal = Goal{Goal::Kind::p50_below_us, 1.0};
     if (size >= 1'000'000) goal = Goal{Goal::Kind::ratio_at_most, 1.25};
+    const std::string subject = fmt::format("godwit stream, {}, {}", places.name, size_text(size));
     all.add(
-        fmt::format("godwit stream, {}, {}", places.name, size_text(size)), size,
-        [&, size] { return by_topic(*setup, setup->node(), Do::take_stream, size); },
+        subject, size, [&, size] { return by_topic(*setup, setup->node(), Do::take_stream, size); },
         Contenders::Beside{floor, By::p50, goal});
     add_redis(*setup, size, floor, all);
+    add_zeromq(*setup, size, subject, all);
     GODWIT_CHECK(all.run(scope.quick ? 1 : 3, table));
   }
   return {};
@@ -170,7 +191,9 @@ Result<Table> run_ref_streams(const Scope& scope) {
       "Unix "
       "socket, "
       "which keeps each item as an entry of a stream, without writing to disk; with shm, items are "
-      "objects of the node's, and Redis has their handles.");
+      "objects of the node's, and Redis has their handles. ZeroMQ, whose rows stand beside "
+      "Godwit's, has no home: items go from one process to the other, and are gone when it ends. "
+      "It is left out where there was no libzmq when this was built.");
   return table;
 }
 

@@ -33,4 +33,9 @@ namespace godwit::bench::ways {
 [[nodiscard]] Result<Sample> redis_end_to_end(Setup& setup, std::uint64_t size,
                                               const Enough& enough);
 
+// --- ZeroMQ ---
+// One way, as raw tcp: there is nobody who keeps the object.
+[[nodiscard]] Result<Sample> zeromq_end_to_end(Setup& setup, std::uint64_t size,
+                                               const Enough& enough);
+
 }  // namespace godwit::bench::ways

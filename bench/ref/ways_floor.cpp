@@ -167,4 +167,18 @@ Result<Sample> redis_end_to_end(Setup& setup, std::uint64_t size, const Enough& 
   });
 }
 
+Result<Sample> zeromq_end_to_end(Setup& setup, std::uint64_t size, const Enough& enough) {
+  const std::uint64_t expected = sum_of(setup.bytes(size).data(), size);
+  Order order = setup.order(Order::Do::read_zeromq, size);
+  order.core = setup.options().pinned ? setup.scope().node_core : -1;
+  const auto once = [&]() -> Status {
+    GODWIT_CHECK(setup.far().send(order));
+    GODWIT_CHECK(setup.zeromq()->send(setup.bytes(size)));
+    GODWIT_TRY(const std::uint64_t sum, setup.far().receive(order.waiting));
+    return check_sum(sum, expected);
+  };
+  GODWIT_CHECK(once());  // the first one waits for a connection
+  return time_parts(enough, [&] { return time_of(once); });
+}
+
 }  // namespace godwit::bench::ways
