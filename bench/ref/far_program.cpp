@@ -14,6 +14,7 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -87,6 +88,8 @@ class FarProgram {
         GODWIT_TRY(const auto object, ref.resolve());
         return sum_of(object.bytes().data(), object.bytes().size());
       }
+      case Do::resolve_each:
+      case Do::resolve_batch: return resolve_handed(order);
       case Do::read_arena: return sum_of(memory_.data() + Stage::kBytes, order.size);
       case Do::read_redis: {
         if (!redis_) return fail(ErrorCode::unsupported, "there is no Redis");
@@ -134,6 +137,43 @@ class FarProgram {
   }
 
   [[nodiscard]] Stage& stage() { return *reinterpret_cast<Stage*>(memory_.data()); }
+
+  Result<std::uint64_t> resolve_handed(const Order& order) {
+    const std::span<Handed> all(reinterpret_cast<Handed*>(memory_.data() + Stage::kBytes),
+                                order.rounds);
+    std::vector<Ref<std::uint64_t[]>> refs;
+    for (const Handed& one : all) {
+      GODWIT_TRY(auto ref, Ref<std::uint64_t[]>::from(fleet_, one.handle));
+      refs.push_back(std::move(ref));
+    }
+    // Both had fallen asleep: the first questions are slow, and so is the first object after a
+    // pause.
+    constexpr int kQuestions = 100;
+    GODWIT_TRY(const auto other, Ref<std::uint64_t[]>::from(fleet_, order.handle));
+    for (int i = 0; i < kQuestions; ++i) {
+      GODWIT_TRY(const bool there, other.exists());
+      if (!there) return fail(ErrorCode::internal, "what was handed over is not there");
+    }
+    GODWIT_TRY(const auto awake, other.resolve());
+    static_cast<void>(awake);
+    const std::uint64_t begin_ns = floors::now_ns();
+    if (order.what == Order::Do::resolve_batch) {
+      const auto objects = godwit::resolve_batch(std::span<const Ref<std::uint64_t[]>>(refs));
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        if (!objects[i]) return tl::unexpected(objects[i].error());
+        all[i].first = (**objects[i])[0];
+      }
+      return floors::now_ns() - begin_ns;
+    }
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const std::uint64_t from_ns = floors::now_ns();
+      GODWIT_TRY(const auto ref, Ref<std::uint64_t[]>::from(fleet_, all[i].handle));
+      GODWIT_TRY(const auto object, ref.resolve());
+      all[i].first = (*object)[0];
+      all[i].time_ns = floors::now_ns() - from_ns;
+    }
+    return floors::now_ns() - begin_ns;
+  }
 
   // The near side ends, and this process with it, if the turn never comes.
   static void await(const Stage::Lane& lane, std::uint64_t turn) {

@@ -74,7 +74,9 @@ Status run(const Request& request) {
 int run_main(int argc, char** argv) {
   Request request;
   request.json_file = default_file("ref.json");
-  CLI::App app("Puts, resolves and hands on objects, beside memcpy, a mapping, raw tcp and Redis.");
+  CLI::App app(
+      "Puts, resolves and hands on objects, beside memcpy, a mapping, raw tcp, Redis "
+      "and ZeroMQ.");
   std::vector<std::string> known;
   for (const Suite& suite : kSuites) known.emplace_back(suite.name);
   app.add_option("suite", request.suites,
@@ -82,6 +84,9 @@ int run_main(int argc, char** argv) {
       ->check(CLI::IsMember(known));
   app.add_flag("--quick", request.scope.quick, "rough figures, up to 10 MB");
   app.add_flag("--full", request.scope.full, "objects of 1 GB, too")->excludes("--quick");
+  app.add_option("--bytes", request.scope.only,
+                 "only objects of so many bytes, in the suites shm and tcp")
+      ->check(CLI::Range(1'000, 1'000'000'000));
   app.add_option("--json", request.json_file, "where all rows go")->capture_default_str();
   app.add_option("--client-core", request.scope.client_core, "-1: not pinned")
       ->capture_default_str();

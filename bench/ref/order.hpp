@@ -17,12 +17,16 @@ using floors::Waiting;
 // What the far side is to do. It answers each with one Reply, unless something else is said.
 struct Order {
   enum class Do : std::uint32_t {
-    read_object,   // resolve `handle`, and read every byte: their sum
-    read_arena,    // read `size` bytes at the beginning of the shared arena: their sum
-    read_redis,    // get the key "object" of Redis, and read every byte: their sum
-    read_zeromq,   // receive a message by ZeroMQ, and read every byte: their sum
-    read_tcp,      // receive `size` bytes from the socket, and read them: their sum
-    find_by_flag,  // answer `rounds` questions by the lanes, each for the place of an object
+    read_object,  // resolve `handle`, and read every byte: their sum
+    // Resolve `rounds` objects, whose handles lie in the shared arena (Handed): how long all took,
+    // in ns. `handle` is of another object, which is resolved first, so that both sides are awake.
+    resolve_each,
+    resolve_batch,  // the same, all at once
+    read_arena,     // read `size` bytes at the beginning of the shared arena: their sum
+    read_redis,     // get the key "object" of Redis, and read every byte: their sum
+    read_zeromq,    // receive a message by ZeroMQ, and read every byte: their sum
+    read_tcp,       // receive `size` bytes from the socket, and read them: their sum
+    find_by_flag,   // answer `rounds` questions by the lanes, each for the place of an object
     send_tcp,  // send `size` bytes, `rounds` times, each asked for by one byte: number of rounds
     take_tcp,  // receive `size` bytes, `rounds` times, and answer each with one byte
     await_object,  // a Reply at once; then wait for `handle`, and say how old its value is, in ns
@@ -47,6 +51,14 @@ struct Order {
   Handle handle{};
 };
 static_assert(std::is_trivially_copyable_v<Order>);
+
+// An object for the far side to resolve, in the arena, and what that says of it.
+struct Handed {
+  Handle handle{};
+  std::uint64_t time_ns = 0;  // from the handle until the first word was read; of resolve_each
+  std::uint64_t first = 0;    // that word
+};
+static_assert(std::is_trivially_copyable_v<Handed>);
 
 struct Reply {
   std::uint64_t value = 0;

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <numeric>
 #include <utility>
@@ -11,10 +12,15 @@
 namespace godwit::bench {
 
 std::vector<std::uint64_t> Scope::sizes() const {
+  if (!only.empty()) return only;
   std::vector<std::uint64_t> all{1'000, 10'000, 100'000, 1'000'000, 10'000'000};
   if (!quick) all.push_back(100'000'000);
   if (full) all.push_back(1'000'000'000);
   return all;
+}
+
+std::uint64_t Scope::largest() const {
+  return std::max<std::uint64_t>(100'000, std::ranges::max(sizes()));
 }
 
 std::string size_text(std::uint64_t bytes) {

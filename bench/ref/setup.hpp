@@ -23,12 +23,14 @@ using Array = Ref<std::uint64_t[]>;
 
 struct Scope {
   bool quick = false;
-  bool full = false;  // 1 GB, too
+  bool full = false;                     // 1 GB, too
+  std::vector<std::uint64_t> only = {};  // objects of so many bytes; empty: the usual ones
   int client_core = 0;
   int node_core = 1;
 
   [[nodiscard]] std::vector<std::uint64_t> sizes() const;
-  [[nodiscard]] std::uint64_t largest() const { return sizes().back(); }
+  // And more than any handles take that the far side is given (Handed).
+  [[nodiscard]] std::uint64_t largest() const;
 };
 
 // "10 KB"; powers of ten.
@@ -81,6 +83,10 @@ class Setup {
   // Memory to receive into.
   [[nodiscard]] std::span<std::byte> into(std::uint64_t size) {
     return std::span(into_).first(size);
+  }
+  // In the arena, which has to be large enough for them.
+  [[nodiscard]] std::span<Handed> handed(std::size_t count) const {
+    return {reinterpret_cast<Handed*>(far_->arena().data()), count};
   }
   // With what it is to do and, in most cases, on the client's core.
   [[nodiscard]] Order order(Order::Do what, std::uint64_t size = 0) const {

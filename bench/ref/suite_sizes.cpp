@@ -62,7 +62,9 @@ class SizeRows {
   // Where a pointer is all that comes, there is no rate of bytes.
   [[nodiscard]] std::uint64_t moved_by(Way way) const {
     const bool maps = setup_.options().transport == LocalTransport::shm;
-    return way == ways::pointer || (maps && way == ways::resolve) ? 0 : size_;
+    return way == ways::pointer || (maps && (way == ways::resolve || way == ways::resolve_again))
+               ? 0
+               : size_;
   }
   [[nodiscard]] Measure measure(Way way) {
     return [this, way] { return way(setup_, size_, enough_); };
@@ -89,10 +91,15 @@ Status measure_mapped(Setup& setup, std::uint64_t size, Table& table) {
   rows.add("godwit put", ways::put);
   rows.add_redis("redis SET", ways::redis_set);
   rows.add_floor("pointer out of a mapped arena", ways::pointer);
-  rows.add("godwit resolve", ways::resolve, below_us(large, 10));
+  rows.add("godwit resolve in another process", ways::resolve, below_us(large, 10));
   rows.add_redis("redis GET", ways::redis_get);
-  if (small)
-    rows.add("godwit put + resolve", ways::put_and_resolve, below_us(true, spins ? 3 : 60));
+  rows.add("godwit resolve again where it was put", ways::resolve_again);
+  if (small) {
+    const auto goal = below_us(true, spins ? 3 : 60);
+    rows.add("godwit put + resolve in another process", ways::put_and_resolve, goal);
+    rows.add_redis("redis SET + GET", ways::redis_set_and_get);
+    rows.add("godwit put + resolve in one process", ways::put_and_resolve_here, goal);
+  }
   rows.add_floor("arena, end to end", ways::arena_end_to_end);
   rows.add("godwit end to end", ways::end_to_end, below_us(large, 25'000));
   rows.add_redis("redis end to end", ways::redis_end_to_end);
@@ -105,7 +112,7 @@ Status measure_streamed(Setup& setup, std::uint64_t size, Table& table) {
   rows.add_floor("raw tcp there", ways::tcp_put);
   rows.add("godwit put", ways::put);
   rows.add_floor("raw tcp from there", ways::tcp_get);
-  rows.add("godwit resolve", ways::resolve);
+  rows.add("godwit resolve in another process", ways::resolve);
   rows.add_floor("raw tcp, end to end", ways::tcp_end_to_end);
   rows.add("godwit end to end", ways::end_to_end);
   rows.add_zeromq("zeromq end to end, tcp", ways::zeromq_end_to_end);
@@ -115,6 +122,13 @@ Status measure_streamed(Setup& setup, std::uint64_t size, Table& table) {
 constexpr const char* kRedisNote =
     "Redis over a Unix socket, on the node's core; its rows stand beside Godwit's. The same bytes "
     "each time, by a client that copies nothing itself.";
+
+constexpr const char* kWhoNote =
+    "In another process: objects are put at the node, by one process, and resolved there by a "
+    "second one that has not seen them, so that the node is asked; the first one sleeps by then, "
+    "and the second has just resolved another object. "
+    "Put + resolve is the sum of both times, without the handle's way between the two. Where it "
+    "was put, and in one process: whoever put it resolves it, too, and has small ones still.";
 
 const char* zeromq_note(const Setup& setup) {
   return setup.zeromq() != nullptr
@@ -137,6 +151,7 @@ Result<Table> run_ref_shm(const Scope& scope) {
     GODWIT_CHECK(measure_mapped(*setup, size, table));
   }
   table.notes.push_back(setup->redis() != nullptr ? kRedisNote : "Without Redis: not installed.");
+  table.notes.emplace_back(kWhoNote);
   table.notes.emplace_back(zeromq_note(*setup));
   return table;
 }
@@ -153,6 +168,7 @@ Result<Table> run_ref_tcp(const Scope& scope) {
   table.notes.emplace_back(
       "End to end, Godwit's bytes travel twice, to the object's home and from it; the floor's "
       "once.");
+  table.notes.emplace_back(kWhoNote);
   table.notes.emplace_back(zeromq_note(*setup));
   return table;
 }
@@ -168,6 +184,7 @@ Result<Table> run_ref_sleeping(const Scope& scope) {
     GODWIT_CHECK(measure_mapped(*setup, size, table));
   }
   table.notes.emplace_back("The pointer's floor spins all the same.");
+  table.notes.emplace_back(kWhoNote);
   table.notes.emplace_back(zeromq_note(*setup));
   return table;
 }

@@ -141,7 +141,8 @@ Status measure_resolving(const Scope& scope, LocalTransport transport, std::uint
 }  // namespace
 
 Result<Table> run_ref_threads(const Scope& scope) {
-  Table table{.suite = "threads", .title = "Threads of one client resolve objects of their own"};
+  Table table{.suite = "threads",
+              .title = "Threads of one client resolve objects of their own, again and again"};
   GODWIT_CHECK(measure_threads(
       scope, "a loop that shares nothing", false,
       [&](std::size_t threads) { return count_in_threads(scope, threads); }, table));

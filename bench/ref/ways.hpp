@@ -9,9 +9,21 @@ namespace godwit::bench::ways {
 
 // --- Godwit ---
 [[nodiscard]] Result<Sample> put(Setup& setup, std::uint64_t size, const Enough& enough);
+// By the far side, for its first time: the home is asked. The one that put it sleeps by then.
 [[nodiscard]] Result<Sample> resolve(Setup& setup, std::uint64_t size, const Enough& enough);
+// Again and again by the process that put it, which may still have it.
+[[nodiscard]] Result<Sample> resolve_again(Setup& setup, std::uint64_t size, const Enough& enough);
+// Put here and resolved by the far side: both times, without the handle's way from one to the
+// other.
 [[nodiscard]] Result<Sample> put_and_resolve(Setup& setup, std::uint64_t size,
                                              const Enough& enough);
+// Both by one process.
+[[nodiscard]] Result<Sample> put_and_resolve_here(Setup& setup, std::uint64_t size,
+                                                  const Enough& enough);
+// Has the far side resolve them, each or all at once: how long all took, in ns. What it says of
+// each is in setup.handed().
+[[nodiscard]] Result<std::uint64_t> resolve_far(Setup& setup, Order::Do what,
+                                                std::span<const Array> refs);
 // Put here, the handle through a pipe, resolved and read there, acknowledged.
 [[nodiscard]] Result<Sample> end_to_end(Setup& setup, std::uint64_t size, const Enough& enough);
 
@@ -30,6 +42,9 @@ namespace godwit::bench::ways {
 // --- Redis, over a Unix socket ---
 [[nodiscard]] Result<Sample> redis_set(Setup& setup, std::uint64_t size, const Enough& enough);
 [[nodiscard]] Result<Sample> redis_get(Setup& setup, std::uint64_t size, const Enough& enough);
+// Both by one process; a server does not mind which.
+[[nodiscard]] Result<Sample> redis_set_and_get(Setup& setup, std::uint64_t size,
+                                               const Enough& enough);
 [[nodiscard]] Result<Sample> redis_end_to_end(Setup& setup, std::uint64_t size,
                                               const Enough& enough);
 

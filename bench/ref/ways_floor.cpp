@@ -155,6 +155,17 @@ Result<Sample> redis_get(Setup& setup, std::uint64_t size, const Enough& enough)
   });
 }
 
+Result<Sample> redis_set_and_get(Setup& setup, std::uint64_t size, const Enough& enough) {
+  const auto into = setup.into(size);
+  return time_parts(enough, [&] {
+    return time_of([&]() -> Status {
+      GODWIT_CHECK(setup.redis()->set("object", setup.bytes(size)));
+      GODWIT_TRY(const std::size_t got, setup.redis()->get("object", into));
+      return got == size ? Status{} : fail(ErrorCode::internal, "redis-server sent another size");
+    });
+  });
+}
+
 Result<Sample> redis_end_to_end(Setup& setup, std::uint64_t size, const Enough& enough) {
   const std::uint64_t expected = sum_of(setup.bytes(size).data(), size);
   return time_parts(enough, [&] {

@@ -1,5 +1,7 @@
+#include <span>
 #include <vector>
 
+#include "calls.hpp"
 #include "ref/ways.hpp"
 
 namespace godwit::bench::ways {
@@ -36,7 +38,58 @@ Result<Sample> time_puts(std::uint64_t size, const Enough& enough, const Once& o
   return sample;
 }
 
+// Puts objects and has the far side resolve them, a batch at a time. `part` of the two times of
+// each, in ns, is what counts.
+template <class Part>
+Result<Sample> time_handing_over(Setup& setup, std::uint64_t size, const Enough& enough,
+                                 const Part& part) {
+  const std::size_t most = kept_at_once(size);
+  floors::RoundTrips times(enough.rounds);
+  std::uint64_t spent_ns = 0;
+  const std::uint64_t begin_ns = floors::now_ns();
+  while (!enough.is_met(times.size(), floors::now_ns() - begin_ns)) {
+    std::vector<Array> refs;
+    std::vector<std::uint64_t> put_ns;
+    for (std::size_t i = 0; i < most; ++i) {
+      GODWIT_TRY(const std::uint64_t took_ns, time_of([&]() -> Status {
+                   GODWIT_TRY(Array ref, setup.node().put(setup.words(size)));
+                   refs.push_back(std::move(ref));
+                   return {};
+                 }));
+      put_ns.push_back(took_ns);
+    }
+    GODWIT_TRY(const std::uint64_t all_ns, resolve_far(setup, Order::Do::resolve_each, refs));
+    static_cast<void>(all_ns);
+    const std::span<const Handed> handed = setup.handed(most);
+    for (std::size_t i = 0; i < most; ++i) {
+      if (handed[i].first != setup.words(size)[0]) {
+        return fail(ErrorCode::internal, "the far side read something else");
+      }
+      const std::uint64_t time_ns = part(put_ns[i], handed[i].time_ns);
+      times.add(time_ns);
+      spent_ns += time_ns;
+    }
+    GODWIT_CHECK(evict(refs));
+  }
+  return times.summarise(spent_ns);
+}
+
 }  // namespace
+
+Result<std::uint64_t> resolve_far(Setup& setup, Order::Do what, std::span<const Array> refs) {
+  const std::span<Handed> handed = setup.handed(refs.size());
+  for (std::size_t i = 0; i < refs.size(); ++i) handed[i] = {.handle = refs[i].handle()};
+  GODWIT_TRY(const Array other, setup.node().put(setup.words(1'000)));
+  // This process shares a core with the far side, and would poll there for a while.
+  if (setup.options().spin_us > 0) let_pollers_sleep();
+  Order order = setup.order(what);
+  order.rounds = static_cast<std::uint32_t>(refs.size());
+  order.handle = other.handle();
+  GODWIT_CHECK(setup.far().send(order));
+  GODWIT_TRY(const std::uint64_t time_ns, setup.far().receive(Waiting::sleep));
+  GODWIT_CHECK(other.evict());
+  return Result<std::uint64_t>(time_ns);
+}
 
 Result<Sample> put(Setup& setup, std::uint64_t size, const Enough& enough) {
   const NodeHandle node = setup.node();
@@ -50,6 +103,17 @@ Result<Sample> put(Setup& setup, std::uint64_t size, const Enough& enough) {
 }
 
 Result<Sample> resolve(Setup& setup, std::uint64_t size, const Enough& enough) {
+  return time_handing_over(setup, size, enough,
+                           [](std::uint64_t, std::uint64_t resolve_ns) { return resolve_ns; });
+}
+
+Result<Sample> put_and_resolve(Setup& setup, std::uint64_t size, const Enough& enough) {
+  return time_handing_over(setup, size, enough, [](std::uint64_t put_ns, std::uint64_t resolve_ns) {
+    return put_ns + resolve_ns;
+  });
+}
+
+Result<Sample> resolve_again(Setup& setup, std::uint64_t size, const Enough& enough) {
   GODWIT_TRY(const Array made, setup.node().put(setup.words(size)));
   auto sample = time_parts(enough, [&]() -> Result<std::uint64_t> {
     const std::uint64_t begin_ns = floors::now_ns();
@@ -66,7 +130,7 @@ Result<Sample> resolve(Setup& setup, std::uint64_t size, const Enough& enough) {
   return sample;
 }
 
-Result<Sample> put_and_resolve(Setup& setup, std::uint64_t size, const Enough& enough) {
+Result<Sample> put_and_resolve_here(Setup& setup, std::uint64_t size, const Enough& enough) {
   const NodeHandle node = setup.node();
   return time_puts(size, enough, [&](std::vector<Array>& refs) {
     return time_of([&]() -> Status {
