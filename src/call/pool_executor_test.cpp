@@ -83,7 +83,9 @@ TEST(PoolExecutor, WhatMayNotBeDroppedIsRunBeforeTheQueueEnds) {
   for (int i = 0; i < 3; ++i) {
     jobs.push_back(std::make_unique<CountingJob>(ran));
     ASSERT_TRUE(pool.submit(*jobs.back()));
-    if (i == 1) ASSERT_TRUE(pool.submit(never));
+    if (i == 1) {
+      ASSERT_TRUE(pool.submit(never));
+    }
   }
   pool.run_queued(jobs.front()->run);
   EXPECT_EQ(ran, 3);
