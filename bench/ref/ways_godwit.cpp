@@ -22,6 +22,23 @@ Status evict(const std::vector<Array>& refs) {
   return {};
 }
 
+// The far side polls no more on the core that this process shares with it, and the node is awake.
+Status have_the_core(Setup& setup) {
+  if (setup.options().spin_us == 0) return {};
+  Order rest = setup.order(Order::Do::peak_memory);
+  rest.waiting = Waiting::sleep;
+  GODWIT_TRY(const std::uint64_t rests, setup.far().ask(rest));
+  static_cast<void>(rests);
+  let_pollers_sleep();
+  constexpr int kQuestions = 100;
+  GODWIT_TRY(const Array any, setup.node().put(setup.words(1'000)));
+  for (int i = 0; i < kQuestions; ++i) {
+    GODWIT_TRY(const bool there, any.exists());
+    if (!there) return fail(ErrorCode::internal, "what was put is not there");
+  }
+  return any.evict();
+}
+
 // Runs `once` with a place for the object it makes.
 template <class Once>
 Result<Sample> time_puts(std::uint64_t size, const Enough& enough, const Once& once) {
@@ -83,15 +100,18 @@ Result<std::uint64_t> resolve_far(Setup& setup, Order::Do what, std::span<const 
   // This process shares a core with the far side, and would poll there for a while.
   if (setup.options().spin_us > 0) let_pollers_sleep();
   Order order = setup.order(what);
+  order.waiting = Waiting::sleep;  // for the next, while this process puts
   order.rounds = static_cast<std::uint32_t>(refs.size());
   order.handle = other.handle();
   GODWIT_CHECK(setup.far().send(order));
   GODWIT_TRY(const std::uint64_t time_ns, setup.far().receive(Waiting::sleep));
   GODWIT_CHECK(other.evict());
+  GODWIT_CHECK(have_the_core(setup));
   return Result<std::uint64_t>(time_ns);
 }
 
 Result<Sample> put(Setup& setup, std::uint64_t size, const Enough& enough) {
+  GODWIT_CHECK(have_the_core(setup));
   const NodeHandle node = setup.node();
   return time_puts(size, enough, [&](std::vector<Array>& refs) {
     return time_of([&]() -> Status {
@@ -103,17 +123,20 @@ Result<Sample> put(Setup& setup, std::uint64_t size, const Enough& enough) {
 }
 
 Result<Sample> resolve(Setup& setup, std::uint64_t size, const Enough& enough) {
+  GODWIT_CHECK(have_the_core(setup));
   return time_handing_over(setup, size, enough,
                            [](std::uint64_t, std::uint64_t resolve_ns) { return resolve_ns; });
 }
 
 Result<Sample> put_and_resolve(Setup& setup, std::uint64_t size, const Enough& enough) {
+  GODWIT_CHECK(have_the_core(setup));
   return time_handing_over(setup, size, enough, [](std::uint64_t put_ns, std::uint64_t resolve_ns) {
     return put_ns + resolve_ns;
   });
 }
 
 Result<Sample> resolve_again(Setup& setup, std::uint64_t size, const Enough& enough) {
+  GODWIT_CHECK(have_the_core(setup));
   GODWIT_TRY(const Array made, setup.node().put(setup.words(size)));
   auto sample = time_parts(enough, [&]() -> Result<std::uint64_t> {
     const std::uint64_t begin_ns = floors::now_ns();
@@ -131,6 +154,7 @@ Result<Sample> resolve_again(Setup& setup, std::uint64_t size, const Enough& eno
 }
 
 Result<Sample> put_and_resolve_here(Setup& setup, std::uint64_t size, const Enough& enough) {
+  GODWIT_CHECK(have_the_core(setup));
   const NodeHandle node = setup.node();
   return time_puts(size, enough, [&](std::vector<Array>& refs) {
     return time_of([&]() -> Status {
