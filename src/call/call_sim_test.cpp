@@ -212,7 +212,7 @@ TEST(CallSimulation, CallsEndOnceAndRightWithoutTrouble) {
 }
 
 // A sanitized build runs ten times slower; it sees the same code with fewer seeds.
-constexpr std::size_t kSeeds = kSanitized ? 200 : 5000;
+constexpr std::size_t kSeeds = kSanitized ? 60 : 5000;
 
 TEST(CallSimulation, HoldsUnderFiveThousandSeedsOfTrouble) {
   run_seeds(kSeeds, 40);

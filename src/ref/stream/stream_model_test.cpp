@@ -342,7 +342,7 @@ class Verbs : Play {
 };
 
 // A sanitized build runs ten times slower; it sees the same code with fewer seeds.
-constexpr std::uint64_t kSeeds = kSanitized ? 300 : 3'000;
+constexpr std::uint64_t kSeeds = kSanitized ? 100 : 3'000;
 
 TEST(StreamModelTest, RandomVerbsAndDeathsDoWhatTheModelSays) {
   for (const std::uint64_t seed : Seeds(1, kSeeds)) Verbs(seed).run(150);
