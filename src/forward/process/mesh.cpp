@@ -203,7 +203,7 @@ Mesh::~Mesh() {
 }
 
 void Mesh::leave() {
-  if (reactor_ == nullptr || std::exchange(has_left_, true)) return;
+  if (reactor_ == nullptr || leaving_) return;
   run_as_owner([this] {
     settled_.reset();
     is_settled_ = false;

@@ -131,7 +131,6 @@ class Mesh final : private fabric::TransportEvents {
   bool is_settled_ = false;
   bool linked_ = false;  // all links were up
   bool leaving_ = false;
-  bool has_left_ = false;  // of who calls leave()
   Status outcome_;
 };
 
