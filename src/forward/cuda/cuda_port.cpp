@@ -50,8 +50,7 @@ class CudaPort final : public detail::Port {
   Emitted put(std::uint32_t kind, std::span<const std::byte> item, Rank to) noexcept override {
     if (emit_failure_) emit_failure_ = put_into_round(kind, item, to);
     if (!emit_failure_) return Emitted::full;
-    const bool is_rank = to >= 0 && static_cast<std::uint32_t>(to) < team_->terms().size.ranks;
-    return is_rank ? Emitted::ok : Emitted::bad_rank;
+    return is_rank(to) ? Emitted::ok : Emitted::bad_rank;
   }
   Status copy_incoming(std::uint32_t kind, std::byte* to) override {
     return team_->copy_items(member_, kind, to);
@@ -138,6 +137,9 @@ class CudaPort final : public detail::Port {
     return why;
   }
 
+  bool is_rank(Rank to) const noexcept {
+    return to >= 0 && static_cast<std::uint32_t>(to) < team_->terms().size.ranks;
+  }
   Result<std::unique_ptr<Loader>> make_loader(Loader::Refusals refusals) {
     GODWIT_CHECK(check_cuda(cudaSetDevice(team_->terms().device), "using the GPU"));
     return Loader::create(team_->terms(), member_.rank, member_.stream, refusals);
@@ -172,7 +174,7 @@ Result<std::uint64_t> CudaPort::restore(const std::string& folder, const Replay&
   using godwit::detail::Chunk;
   std::unique_ptr<Loader> loader;  // once there is anything to load
   const auto put = [&](std::uint32_t kind, std::span<const std::byte> items, Rank to) -> Status {
-    if (to < 0 || static_cast<std::uint32_t>(to) >= team_->terms().size.ranks) {
+    if (!is_rank(to)) {
       return fail(ErrorCode::invalid_argument,
                   "a saved item was routed to rank {}; there are ranks 0 to {}", to,
                   team_->terms().size.ranks - 1);
