@@ -25,6 +25,16 @@ using Increment = std::uint64_t(std::uint64_t);
 inline void let_pollers_sleep() {
   std::this_thread::sleep_for(std::chrono::milliseconds(12));
 }
+// And so many questions that both have been awake for a while.
+template <class T>
+[[nodiscard]] Status keep_asking(const Ref<T>& object) {
+  constexpr int kQuestions = 100;
+  for (int i = 0; i < kQuestions; ++i) {
+    GODWIT_TRY(const bool there, object.exists());
+    if (!there) return fail(ErrorCode::internal, "what was put is not there");
+  }
+  return {};
+}
 
 template <class R>
 [[nodiscard]] Status check(const Outcome<R>& outcome) {

@@ -31,6 +31,7 @@ using godwit::bench::Clock;
 using godwit::bench::copy_us;
 using godwit::bench::Depart;
 using godwit::bench::Hop;
+using godwit::bench::kGoal;
 using godwit::bench::Traveller;
 using godwit::bench::us_since;
 
@@ -168,7 +169,6 @@ int main(int argc, char** argv) {
       "ranks bytes      items         us G/s             us     G/s copies          us    "
       " G/s\n",
       gpu.name);
-  constexpr std::uint64_t kGoal = std::uint64_t{4} << 23;
   bool good = show<64>(4, kGoal);
   good = show<64>(4, 10'000) && good;
   // Where there are figures of RaFI.
@@ -184,10 +184,7 @@ int main(int argc, char** argv) {
   good = godwit::bench::show_saving(4'000) && good;
   good = godwit::bench::show_saving(kGoal) && good;
   if (quick) return good ? 0 : 1;
-  good = show_all<20>() && good;
-  good = show_all<32>() && good;
-  good = show_all<48>() && good;
-  good = show_all<64>() && good;
-  good = show_all<128>() && good;
+  const auto all_of = [](auto size) { return show_all<decltype(size)::value>(); };
+  good = godwit::bench::show_sizes(all_of) && good;
   return good ? 0 : 1;
 }

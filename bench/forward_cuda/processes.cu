@@ -28,6 +28,7 @@ using godwit::Status;
 using godwit::bench::Clock;
 using godwit::bench::Depart;
 using godwit::bench::Hop;
+using godwit::bench::kGoal;
 using godwit::bench::Traveller;
 using godwit::bench::us_since;
 
@@ -170,7 +171,6 @@ int main(int argc, char** argv) {
       "ranks bytes      items         us        us          us     G/s copies floors          us  "
       "   G/s\n");
   std::fflush(stdout);
-  constexpr std::uint64_t kGoal = std::uint64_t{4} << 23;
   bool good = true;
   const std::uint64_t counts[] = {10'000, 40'000, 4'000'000, kGoal};
   for (const Rank ranks : {2, 4, 8}) good = show<64>(ranks, counts) && good;
@@ -180,10 +180,7 @@ int main(int argc, char** argv) {
   good = show<32>(4, {&kGoal, 1}) && good;
   good = show<128>(4, {&kGoal, 1}) && good;
   if (quick) return good ? 0 : 1;
-  good = show_all<20>() && good;
-  good = show_all<32>() && good;
-  good = show_all<48>() && good;
-  good = show_all<64>() && good;
-  good = show_all<128>() && good;
+  const auto all_of = [](auto size) { return show_all<decltype(size)::value>(); };
+  good = godwit::bench::show_sizes(all_of) && good;
   return good ? 0 : 1;
 }

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "godwit/kernel.hpp"
@@ -54,6 +55,19 @@ struct Depart {
 // In all ranks together, from what fits a block's memory to what exceeds any cache.
 constexpr std::array<std::uint64_t, 6> kCounts{1'000,     10'000,     100'000,
                                                1'000'000, 10'000'000, 100'000'000};
+
+constexpr std::uint64_t kGoal = std::uint64_t{4} << 23;  // 4 x 8 M
+
+// Calls show_size(std::integral_constant) for each size of an item that is measured. Whether all
+// were good.
+template <class ShowSize>
+bool show_sizes(const ShowSize& show_size) {
+  bool good = show_size(std::integral_constant<std::size_t, 20>{});
+  good = show_size(std::integral_constant<std::size_t, 32>{}) && good;
+  good = show_size(std::integral_constant<std::size_t, 48>{}) && good;
+  good = show_size(std::integral_constant<std::size_t, 64>{}) && good;
+  return show_size(std::integral_constant<std::size_t, 128>{}) && good;
+}
 
 // For both rounds that are held at once, and for what random numbers are uneven by.
 constexpr std::size_t queue_bytes_for(std::uint64_t per_rank, std::size_t item_bytes) {

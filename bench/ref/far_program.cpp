@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/fail.hpp"
+#include "calls.hpp"
 #include "floors/sample.hpp"
 #include "godwit/godwit.hpp"
 #include "godwit/promise.hpp"
@@ -148,12 +149,8 @@ class FarProgram {
     }
     // Both had fallen asleep: the first questions are slow, and so is the first object after a
     // pause.
-    constexpr int kQuestions = 100;
     GODWIT_TRY(const auto other, Ref<std::uint64_t[]>::from(fleet_, order.handle));
-    for (int i = 0; i < kQuestions; ++i) {
-      GODWIT_TRY(const bool there, other.exists());
-      if (!there) return fail(ErrorCode::internal, "what was handed over is not there");
-    }
+    GODWIT_CHECK(keep_asking(other));
     GODWIT_TRY(const auto awake, other.resolve());
     static_cast<void>(awake);
     const std::uint64_t begin_ns = floors::now_ns();

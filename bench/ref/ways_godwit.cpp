@@ -30,12 +30,8 @@ Status have_the_core(Setup& setup) {
   GODWIT_TRY(const std::uint64_t rests, setup.far().ask(rest));
   static_cast<void>(rests);
   let_pollers_sleep();
-  constexpr int kQuestions = 100;
   GODWIT_TRY(const Array any, setup.node().put(setup.words(1'000)));
-  for (int i = 0; i < kQuestions; ++i) {
-    GODWIT_TRY(const bool there, any.exists());
-    if (!there) return fail(ErrorCode::internal, "what was put is not there");
-  }
+  GODWIT_CHECK(keep_asking(any));
   return any.evict();
 }
 
