@@ -55,6 +55,7 @@ class Process final : public Dialer, public EngineObserver {
   }
 
   bool knows(NodeId) const override { return true; }
+  void seek(NodeId) override {}
   Result<Dialled> dial(NodeId, unsigned attempt) override {
     if (attempt > 0 || !peer) return fail(ErrorCode::not_found, "no address");
     GODWIT_TRY(const LinkId link, transport_->connect(*peer));

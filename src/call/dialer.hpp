@@ -21,6 +21,8 @@ class Dialer {
   // Whether this process has heard of the node, be it dead by now. If not, news of it may be on its
   // way.
   [[nodiscard]] virtual bool knows(NodeId node) const = 0;
+  // A call waits for news of that node: asks for them, rather than to wait until they come.
+  virtual void seek(NodeId node) = 0;
 };
 
 }  // namespace godwit::call

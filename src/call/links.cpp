@@ -214,7 +214,10 @@ void Engine::dial_failed(Peer& peer, const Error& why) {
 // have provably not started, and say so.
 void Engine::fail_waiting(Peer& peer) {
   const Time now = scheduler_.now();
-  if (awaits_news(peer, now)) return dial_again(peer, std::min(now + kNewsPause, peer.news_until));
+  if (awaits_news(peer, now)) {
+    dialer_.seek(peer.id);
+    return dial_again(peer, std::min(now + kNewsPause, peer.news_until));
+  }
   peer.queued.clear();
   observer_.on_unreachable(peer.id, peer.last_error);
   std::vector<OutgoingCall*> given_up;

@@ -46,6 +46,7 @@ TEST(NewsOfNodes, CallToANodeNobodyHearsOfEndsWithTheWindow) {
   const Duration took = time_to_end(fleet, record);
   EXPECT_GE(took, kWindow);
   EXPECT_LE(took, kWindow + kMoment);
+  EXPECT_GE(fleet.at(fleet.client_process(0))->sought[kNobody], 40) << "it asks all the while";
   EXPECT_EQ(record.outcome.ending, Ending::node_lost);
   EXPECT_EQ(record.outcome.reason, ErrorCode::unreachable);
   EXPECT_FALSE(record.outcome.may_have_started);

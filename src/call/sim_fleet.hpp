@@ -67,6 +67,7 @@ struct SimProcess final : Dialer, EngineObserver {
   SimProcess(SimFleet& fleet, ProcessId self, bool serves);
   Result<Dialled> dial(NodeId node, unsigned attempt) override;
   bool knows(NodeId node) const override;
+  void seek(NodeId node) override { ++sought[node]; }
   [[nodiscard]] FunctionRef* function(std::size_t bundle, SimFunction function);
 
   void on_peer_down(NodeId node, const Error& why) override {
@@ -86,7 +87,8 @@ struct SimProcess final : Dialer, EngineObserver {
   ProcessId id;
   Time booted_at;
   std::unordered_map<NodeId, Time> news;  // when it hears of a node, where a test says so
-  EngineObserver* watcher = nullptr;      // for a test that wants to know
+  std::unordered_map<NodeId, int> sought;
+  EngineObserver* watcher = nullptr;  // for a test that wants to know
   FunctionTable functions;
   std::set<std::size_t> opened;  // bundles
   std::unique_ptr<code::Loader> loader;

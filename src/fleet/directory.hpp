@@ -33,6 +33,9 @@ class Directory {
   // All nodes in order of their names, the lost included; free unless something has changed.
   [[nodiscard]] virtual NodeList nodes() const = 0;
   [[nodiscard]] virtual std::optional<NodeRecord> node(NodeId id) const = 0;
+  // Somebody waits for news of a node that is not in the view: looks for it now, not at the next
+  // chance. Nothing is lost by asking often.
+  virtual void seek(NodeId id) = 0;
   // By name, id, or the first digits of an id; errors list candidates (Table::find).
   [[nodiscard]] virtual Result<NodeRecord> find(std::string_view text) const = 0;
 

@@ -15,6 +15,10 @@ std::optional<NodeRecord> EmbeddedDirectory::node(NodeId id) const {
   return entry == nullptr ? std::nullopt : std::optional(entry->record);
 }
 
+void EmbeddedDirectory::seek(NodeId id) {
+  if (table_.node(id) == nullptr) gossip_.compare_now();
+}
+
 void EmbeddedDirectory::put_name(std::string_view key, Bytes value, Done done) {
   done(table_.put_name(key, value));
 }

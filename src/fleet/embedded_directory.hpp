@@ -28,6 +28,7 @@ class EmbeddedDirectory final : public Directory {
   void leave() override;
   NodeList nodes() const override { return table_.nodes(); }
   std::optional<NodeRecord> node(NodeId id) const override;
+  void seek(NodeId id) override;
   Result<NodeRecord> find(std::string_view text) const override { return table_.find(text); }
   void put_name(std::string_view key, Bytes value, Done done) override;
   void compare_and_put(std::string_view key, const Version& expected, Bytes value,

@@ -48,5 +48,18 @@ TEST(EmbeddedDirectory, ANodeThatLeavesSaysSoToTheOthers) {
   EXPECT_EQ(fleet.of(fleet.processes[0]).find("n3")->id, leaver);
 }
 
+// Neither a push nor a round brings the news: the one who joined first hears of the last only if it
+// asks.
+TEST(EmbeddedDirectory, ANodeThatSomebodyWaitsForIsLookedForAtOnce) {
+  SimFleet fleet(3, 3, {}, {.interval = 1h, .push_delay = 1h});
+  Directory& directory = fleet.of(fleet.processes[1]);
+  const NodeId last = fleet.world.node_id(fleet.processes[2]);
+  fleet.world.run_for(10s);
+  ASSERT_TRUE(fleet.of(fleet.processes[0]).node(last));
+  ASSERT_FALSE(directory.node(last));
+  directory.seek(last);
+  EXPECT_GE(fleet.seconds_until([&] { return directory.node(last).has_value(); }, 1s), 0);
+}
+
 }  // namespace
 }  // namespace godwit::fleet

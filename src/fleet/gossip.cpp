@@ -126,6 +126,16 @@ void Gossip::probe(NodeId peer) {
   send(peer, {.root = table_.digest().root(), .probe = true});
 }
 
+void Gossip::compare_now() {
+  const Time now = scheduler_.now();
+  const bool too_soon = compared_at_.ns != 0 && now < compared_at_ + kComparePause;
+  if (!started_ || too_soon) return;
+  refill_neighbours();
+  if (neighbours_.empty()) return;
+  compared_at_ = now;
+  probe(random_.pick(std::span(neighbours_)));
+}
+
 void Gossip::heat(std::uint64_t key) {
   if (hot_.size() >= kMaxHot) return;
   hot_.push_back(key);

@@ -84,6 +84,10 @@ class Gossip {
   // A link to the node broke, or none could be made; not: it was closed in good order. The node is
   // written down as lost. Epoch{}: the one the table knows.
   void peer_lost(NodeId node, Epoch epoch = {});
+  // Compares tables with a neighbour now, not at the next round: something is missing here. At most
+  // once per kComparePause, so that many who miss something cost no more than one.
+  void compare_now();
+  static constexpr Duration kComparePause = std::chrono::milliseconds(10);
   // Pushes what waits for push_delay now: there may be no later.
   void push_now();
   // What to tell a peer first: this node's record and the hash of its table, as a table message.
@@ -134,6 +138,7 @@ class Gossip {
   bool learned_ = false;
   bool joined_ = false;
   std::uint32_t rounds_ = 0;
+  Time compared_at_{};  // out of turn
   std::uint32_t seed_pause_intervals_ = 1;
   GossipCounters counters_;
 };

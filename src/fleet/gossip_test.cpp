@@ -78,6 +78,21 @@ TEST_F(GossipTest, AgreementCostsOneSmallMessagePerInterval) {
   EXPECT_EQ(links.sent.size(), before) << "equal tables need no answer";
 }
 
+TEST_F(GossipTest, WhoMissesSomethingAsksOneNeighbourAtOnceAndNotTooOften) {
+  make();
+  gossip->compare_now();
+  EXPECT_TRUE(links.sent.empty()) << "there is nobody to ask";
+  ASSERT_TRUE(arrive({.nodes = {peer(2), peer(3)}}));
+  links.sent.clear();
+  for (int i = 0; i < 10; ++i) gossip->compare_now();
+  ASSERT_EQ(links.sent.size(), 1U);
+  EXPECT_TRUE(links.sent[0].message.probe);
+  EXPECT_EQ(links.sent[0].message.root, table.digest().root());
+  world.run_for(Gossip::kComparePause);
+  gossip->compare_now();
+  EXPECT_EQ(links.sent.size(), 2U);
+}
+
 TEST_F(GossipTest, NewsIsPassedOnOnceAndOldNewsNotAtAll) {
   make();
   ASSERT_TRUE(arrive({.nodes = {peer(2), peer(3)}}));

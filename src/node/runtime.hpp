@@ -155,6 +155,7 @@ class Runtime final : private call::Dialer, private call::EngineObserver, privat
   // call::Dialer
   Result<Dialled> dial(NodeId node, unsigned attempt) override;
   bool knows(NodeId node) const override { return directory_->node(node).has_value(); }
+  void seek(NodeId node) override { directory_->seek(node); }
   // call::EngineObserver
   void on_peer_up(NodeId node, const wire::PeerHello& hello) override;
   void on_peer_down(NodeId node, const Error& why) override;

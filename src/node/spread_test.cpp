@@ -166,9 +166,7 @@ TEST_P(Spreading, ThoseBelowANodeThatDiesAreServedByItsParent) {
     EXPECT_EQ(node.error.has_value(), node.node == lost_id)
         << (node.error ? node.error->message : "it has a copy");
     if (!node.error) continue;
-    EXPECT_TRUE(node.error->code == ErrorCode::node_lost ||
-                node.error->code == ErrorCode::unreachable)
-        << node.error->message;
+    EXPECT_TRUE(says_gone(node.error->code)) << node.error->message;
   }
   for (const NodeHandle& node : nodes) {
     if (node.id() == lost_id) continue;
@@ -195,8 +193,7 @@ TEST_P(Spreading, WhatIsEvictedMeanwhileIsSpreadAsFarAsItGot) {
       continue;
     }
     // Over tcp a silence of 2 s ends a link.
-    EXPECT_TRUE(node.error->code == ErrorCode::not_found ||
-                node.error->code == ErrorCode::node_lost)
+    EXPECT_TRUE(node.error->code == ErrorCode::not_found || says_gone(node.error->code))
         << node.error->message;
   }
 }
