@@ -53,6 +53,9 @@ job_count() {
   echo "${GODWIT_JOBS:-$((cores < by_memory ? cores : by_memory))}"
 }
 
+# One test more than cores: many wait for others most of the time.
+test_count() { echo $(($(job_count) + 1)); }
+
 preset_folder() {
   if [[ $1 == release ]]; then echo build; else echo "build/$1"; fi
 }
@@ -120,7 +123,7 @@ run_ctest() {
   mkdir -p build/test
   # shellcheck disable=SC2046
   $(without_randomisation "$preset") ctest --test-dir "$(preset_folder "$preset")" \
-    -j "$(job_count)" --output-on-failure --no-tests=ignore \
+    -j "$(test_count)" --output-on-failure --no-tests=ignore \
     --output-junit "$root/build/test/$name.xml" "$@"
 }
 
