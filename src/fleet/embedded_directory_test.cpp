@@ -51,10 +51,11 @@ TEST(EmbeddedDirectory, ANodeThatLeavesSaysSoToTheOthers) {
 // Neither a push nor a round brings the news: the one who joined first hears of the last only if it
 // asks.
 TEST(EmbeddedDirectory, ANodeThatSomebodyWaitsForIsLookedForAtOnce) {
-  SimFleet fleet(3, 3, {}, {.interval = 1h, .push_delay = 1h});
-  Directory& directory = fleet.of(fleet.processes[1]);
-  const NodeId last = fleet.world.node_id(fleet.processes[2]);
+  SimFleet fleet(3, 2, {}, {.interval = 1h, .push_delay = 1h});
   fleet.world.run_for(10s);
+  const NodeId last = fleet.world.node_id(fleet.add());
+  fleet.world.run_for(10s);
+  Directory& directory = fleet.of(fleet.processes[1]);
   ASSERT_TRUE(fleet.of(fleet.processes[0]).node(last));
   ASSERT_FALSE(directory.node(last));
   directory.seek(last);

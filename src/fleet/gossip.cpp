@@ -128,7 +128,7 @@ void Gossip::probe(NodeId peer) {
 
 void Gossip::compare_now() {
   const Time now = scheduler_.now();
-  const bool too_soon = compared_at_.ns != 0 && now < compared_at_ + kComparePause;
+  const bool too_soon = compared_at_ && now < *compared_at_ + kComparePause;
   if (!started_ || too_soon) return;
   refill_neighbours();
   if (neighbours_.empty()) return;

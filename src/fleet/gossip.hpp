@@ -17,6 +17,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -138,7 +139,7 @@ class Gossip {
   bool learned_ = false;
   bool joined_ = false;
   std::uint32_t rounds_ = 0;
-  Time compared_at_{};  // out of turn
+  std::optional<Time> compared_at_;  // out of turn
   std::uint32_t seed_pause_intervals_ = 1;
   GossipCounters counters_;
 };
