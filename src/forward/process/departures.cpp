@@ -1,5 +1,6 @@
 #include "forward/process/departures.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace godwit::forward {
@@ -32,6 +33,11 @@ void Departures::settle(std::uint32_t ticket) {
   if (entry.borrowed || entry.owed) return;
   give_back(std::exchange(entry.chunk, nullptr));
   free_.push_back(ticket);
+}
+
+std::size_t Departures::under_way() const noexcept {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(entries_, [](const Entry& entry) { return entry.borrowed; }));
 }
 
 void Departures::give_all_back() noexcept {

@@ -1,6 +1,7 @@
 // The chunks that one rank has sent to another and that are not back yet.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <vector>
@@ -36,6 +37,8 @@ class Departures {
   // Gives it back if nobody needs it any more.
   void settle(std::uint32_t ticket);
   void give_all_back() noexcept;
+  // How many the transport has yet to let go of.
+  [[nodiscard]] std::size_t under_way() const noexcept;
 
  private:
   std::deque<Entry> entries_;

@@ -2,10 +2,13 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/fail.hpp"
@@ -196,6 +199,33 @@ std::vector<std::string> results_of(const TestFolder& folder, const std::string&
     std::getline(file, results.emplace_back());
   }
   return results;
+}
+
+// Rank 1 gets a few milliseconds of each tenth of a second, so that what rank 0 sends it takes
+// longer than a rank waits for one that takes nothing.
+TEST_P(LostRank, StaysUntilASlowOneHasTakenWhatItSent) {
+  using Load = std::array<std::uint64_t, 32>;
+  constexpr std::uint64_t kLoads = (std::uint64_t{256} << 20) / sizeof(Load);
+  const StartSignal signal;
+  RankProcesses ranks(2, GetParam(), [&](Group& group) -> Status {
+    GODWIT_TRY(auto exchange, Exchange<Load>::create(group, {.queue_bytes = kLoads * 300}));
+    for (std::uint64_t i = 0; group.rank() == 0 && i < kLoads; ++i) exchange.emit(Load{i}, 1);
+    signal.give();
+    GODWIT_TRY(const Round round, exchange.advance());
+    if (round.incoming == (group.rank() == 1 ? kLoads : 0)) return {};
+    return fail(ErrorCode::internal, "{} items came", round.incoming);
+  });
+  signal.await(2);
+  const auto nap = [](int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); };
+  const auto began = std::chrono::steady_clock::now();
+  const auto slow_for = std::chrono::seconds(3);
+  while (std::chrono::steady_clock::now() - began < slow_for) {
+    ranks.signal(1, SIGSTOP);
+    nap(100);
+    ranks.signal(1, SIGCONT);
+    nap(3);
+  }
+  ranks.expect_success();
 }
 
 TEST_P(LostRank, IsNoLossToWhoeverGoesOnFromTheLastCheckpoint) {

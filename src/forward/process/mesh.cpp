@@ -16,7 +16,7 @@
 namespace godwit::forward {
 namespace {
 
-// What was sent before a rank leaves still arrives, if the others take it so soon.
+// For the others to hang up. What was sent to them they have by then (ProcessMember::see_off).
 constexpr Duration kFarewell = std::chrono::milliseconds(1500);
 // How often somebody who may have to stop waiting asks.
 constexpr Duration kAskEvery = std::chrono::milliseconds(20);

@@ -24,14 +24,33 @@ Result<std::shared_ptr<ProcessMember>> ProcessMember::meet(const MeetOptions& op
 // Chunks that others still have are given back last: transports may borrow them until then.
 ProcessMember::~ProcessMember() {
   if (mesh_ == nullptr) return;
+  mesh_->run_as_owner([this] { drain(); });
+  see_off();
   mesh_->run_as_owner([this] {
-    drain();
     for (Rank rank = 0; rank < ranks_; ++rank) {
       if (rank != rank_) send_note(rank, RankMessage::leave, opened_);
     }
   });
   mesh_->leave();  // before the pointer goes: messages that arrive until then are answered
   mesh_.reset();
+}
+
+void ProcessMember::see_off() {
+  constexpr Duration kPatience = std::chrono::milliseconds(1500);
+  constexpr Duration kLookEvery = std::chrono::milliseconds(5);
+  fabric::Waiter nobody;
+  std::size_t before = 0;
+  Time moved_at = reactor().now();
+  for (;;) {
+    std::size_t left = 0;
+    mesh_->run_as_owner([&] {
+      for (const Peer& one : peers_) left += one.departures.under_way();
+    });
+    const Time now = reactor().now();
+    if (std::exchange(before, left) != left) moved_at = now;
+    if (left == 0 || now - moved_at >= kPatience) return;
+    (void)reactor().wait(nobody, now + kLookEvery);
+  }
 }
 
 Result<std::unique_ptr<Carrier>> ProcessMember::open(const ExchangeSpec& spec) {

@@ -63,6 +63,8 @@ class ProcessMember final : public detail::GroupCore,
   };
 
   // process_member.cpp
+  // Waits until the others have what was sent to them, for as long as they go on taking it.
+  void see_off();
   void begin(ProcessCarrier& carrier);
   void offer_arena(ProcessCarrier& carrier);
   void tell_of_losses(ProcessCarrier& carrier);

@@ -48,7 +48,8 @@ class RankProcesses {
     for (std::size_t i = 0; i < pids_.size(); ++i) (void)wait(static_cast<Rank>(i));
   }
 
-  void kill(Rank rank) { ::kill(pids_[static_cast<std::size_t>(rank)], SIGKILL); }
+  void kill(Rank rank) { signal(rank, SIGKILL); }
+  void signal(Rank rank, int number) { ::kill(pids_[static_cast<std::size_t>(rank)], number); }
   // The exit status; -1 if a signal ended it.
   [[nodiscard]] int wait(Rank rank) {
     pid_t& pid = pids_[static_cast<std::size_t>(rank)];
