@@ -96,7 +96,7 @@ Status Runtime::wait_until_joined(std::chrono::nanoseconds at_most) {
 }
 
 void Runtime::stop() {
-  if (std::exchange(stopped_, true) || reactor_ == nullptr || engine_ == nullptr) return;
+  if (stopped_.exchange(true) || reactor_ == nullptr || engine_ == nullptr) return;
   if (object_access_ != nullptr) object_access_->close();
   run_as_owner([this] {
     if (!addresses_.empty()) directory_->leave();

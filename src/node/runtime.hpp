@@ -222,7 +222,7 @@ class Runtime final : private call::Dialer, private call::EngineObserver, privat
   std::unordered_set<NodeId> has_direct_;  // peers with a link that goes through none
   std::unordered_map<std::string, fleet::NameEntry> region_news_;  // not followed yet, by key
   bool hearing_ = false;
-  bool stopped_ = false;
+  std::atomic<bool> stopped_ = false;  // set by whoever ends it, looked at by the owner
 
   mutable std::mutex view_mutex_;
   std::condition_variable view_changed_;
