@@ -37,7 +37,7 @@ ProcessMember::~ProcessMember() {
 
 void ProcessMember::see_off() {
   constexpr Duration kPatience = std::chrono::milliseconds(1500);
-  constexpr Duration kLookEvery = std::chrono::milliseconds(5);
+  constexpr Duration kGlance = std::chrono::milliseconds(5);
   fabric::Waiter nobody;
   std::size_t before = 0;
   Time moved_at = reactor().now();
@@ -49,7 +49,7 @@ void ProcessMember::see_off() {
     const Time now = reactor().now();
     if (std::exchange(before, left) != left) moved_at = now;
     if (left == 0 || now - moved_at >= kPatience) return;
-    (void)reactor().wait(nobody, now + kLookEvery);
+    (void)reactor().wait(nobody, now + kGlance);
   }
 }
 
