@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 #include "fabric/ucx/batch.hpp"
 #include "fabric/ucx/offer.hpp"
@@ -69,7 +70,8 @@ void read_region(Bytes bytes) {
   const auto region = wire::parse_region(bytes);
   if (!region) return;
   require(encode(*region) == text_of(bytes));
-  const ShardMap map(region->map);
+  const std::vector<std::uint32_t> placement = region->placement();
+  const ShardMap map(region->map, placement.data());
   const ShardPlace last = map.locate(region->map.capacity - 1);
   require(last.shard < region->shards.size());
   require(last.offset < map.shard_elements(last.shard, region->map.capacity));
