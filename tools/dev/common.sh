@@ -53,8 +53,8 @@ job_count() {
   echo "${GODWIT_JOBS:-$((cores < by_memory ? cores : by_memory))}"
 }
 
-# One test more than cores: many wait for others most of the time.
-test_count() { echo $(($(job_count) + 1)); }
+# One test more than cores, unless somebody says how many: many wait for others most of the time.
+test_count() { echo "${GODWIT_JOBS:-$(($(job_count) + 1))}"; }
 
 preset_folder() {
   if [[ $1 == release ]]; then echo build; else echo "build/$1"; fi
