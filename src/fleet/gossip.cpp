@@ -118,6 +118,10 @@ void Gossip::round() {
 NodeId Gossip::choose_partner() {
   const bool try_lost = peers_.empty() || rounds_ % options_.rounds_per_lost_node == 0;
   if (try_lost && !lost_.empty()) return lost_.pick(random_);
+  return pick_neighbour();
+}
+
+NodeId Gossip::pick_neighbour() {
   refill_neighbours();
   return neighbours_.empty() ? NodeId{} : random_.pick(std::span(neighbours_));
 }
@@ -130,10 +134,10 @@ void Gossip::compare_now() {
   const Time now = scheduler_.now();
   const bool too_soon = compared_at_ && now < *compared_at_ + kComparePause;
   if (!started_ || too_soon) return;
-  refill_neighbours();
-  if (neighbours_.empty()) return;
+  const NodeId neighbour = pick_neighbour();
+  if (!neighbour) return;
   compared_at_ = now;
-  probe(random_.pick(std::span(neighbours_)));
+  probe(neighbour);
 }
 
 void Gossip::heat(std::uint64_t key) {

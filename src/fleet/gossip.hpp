@@ -108,6 +108,7 @@ class Gossip {
   void arm();
   void round();
   [[nodiscard]] NodeId choose_partner();
+  [[nodiscard]] NodeId pick_neighbour();  // NodeId{}: there is none
   void probe(NodeId peer);
   void push();
   void heat(std::uint64_t key);
