@@ -76,10 +76,18 @@ class KilledNode : public testing::TestWithParam<LocalTransport> {
     asker.join();
     EXPECT_LT(steady_clock::now() - killed, kSoon);
     ASSERT_TRUE(end) << "nobody noticed";
-    EXPECT_EQ(end->code, ErrorCode::node_lost) << end->message;
-    EXPECT_TRUE(end->message.find("lost") != std::string::npos ||
-                end->message.find("n2") != std::string::npos)
-        << end->message;
+    expect_names_loss(*end);
+    // By now there is no link that could break: who asks finds nobody there.
+    const Result<bool> later = ask();
+    ASSERT_FALSE(later);
+    expect_names_loss(later.error());
+  }
+
+  static void expect_names_loss(const Error& error) {
+    EXPECT_EQ(error.code, ErrorCode::node_lost) << error.message;
+    EXPECT_TRUE(error.message.find("lost") != std::string::npos ||
+                error.message.find("n2") != std::string::npos)
+        << error.message;
   }
 
   using QueryBy = Result<Table>(const FleetGraph&, const Graph&, const Query&, const Plan&,

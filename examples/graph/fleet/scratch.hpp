@@ -24,11 +24,11 @@ class Scratch {
     static std::atomic<std::uint32_t> next{0};
     const std::string name =
         fmt::format("{}.{}.{}.{}", where.name(), what, ::getpid(), next.fetch_add(1));
-    GODWIT_TRY(
-        auto region,
+    auto region =
         Region<T>::create(where.fleet(), name,
-                          {.elements = elements, .sharding = sharding, .nodes = where.nodes()}));
-    return Scratch(std::move(region));
+                          {.elements = elements, .sharding = sharding, .nodes = where.nodes()});
+    if (!region) return failed("the graph '" + where.name() + "'", region.error());
+    return Scratch(*std::move(region));
   }
   Scratch(Scratch&& other) noexcept : region_(std::exchange(other.region_, {})) {}
   Scratch& operator=(Scratch&&) = delete;
