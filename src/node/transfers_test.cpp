@@ -68,7 +68,8 @@ TEST_F(TransfersOverTcp, APersistentObjectGoesOnWhenItsHomeIsBackFromTheDead) {
   EXPECT_TRUE(all.right);
   EXPECT_EQ(all.pieces, kPieces);
   good(ref.evict());
-  EXPECT_TRUE(eventually([&] { return holds_nothing(fleet, fleet.node(0)); }, seconds(20)));
+  EXPECT_TRUE(eventually([&] { return holds_nothing(fleet, fleet.node(0)); }, seconds(20)))
+      << good(fleet.status(fleet.node(0)));
 }
 
 TEST_F(TransfersOverTcp, AHomeThatComesBackWithoutTheObjectIsAnErrorThatSaysHowMuchHadCome) {

@@ -43,6 +43,8 @@ class PlayedHome : public PieceSource {
   }
   bool wait(std::size_t slot, Duration at_most) override {
     Question& question = questions_.at(slot);
+    const bool is_looked_at = at_most == Duration(0);
+    if (is_looked_at && is_late && is_late(question.range.first / Pieces::kBytes)) return false;
     if (question.answered || question.error) return true;
     if (!is_up) question.error = Error{ErrorCode::node_lost, "the link broke"};
     if (question.error || answers_now()) return true;
@@ -94,6 +96,7 @@ class PlayedHome : public PieceSource {
   bool has_version = true;
   std::function<bool(std::uint64_t piece, unsigned time)> damage;
   std::function<void(std::uint64_t piece)> on_answer;
+  std::function<bool(std::uint64_t piece)> is_late;  // its answer comes once it is waited for
   std::function<void()> on_pause;
   std::map<std::uint64_t, unsigned> asked;  // by where they begin
   unsigned found_again = 0;

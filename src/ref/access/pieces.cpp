@@ -21,6 +21,7 @@ void Pieces::ask_for_more(Time until) {
     const std::size_t slot = piece % kUnderWay;
     if (std::exchange(asked_[slot], true)) continue;
     asked_until_[slot] = until;
+    asked_in_[slot] = finding_;
     source_.ask(slot, {begin_of(piece), begin_of(piece + 1)}, time_left(until));
   }
 }
@@ -77,9 +78,14 @@ Result<Pieces::Progress> Pieces::taken(const ArrivedPiece& piece) {
 
 Status Pieces::recover(const Error& why, Time until) {
   forget_failed();
+  // Found again since that was asked: the home would count the reader twice.
+  if (why.code == ErrorCode::not_found && asked_in_[next_ % kUnderWay] != finding_) return {};
   if (why.code == ErrorCode::not_found && !std::exchange(found_again_, true)) {
     const Status found = source_.find_again(time_left(until));
-    if (found) return {};
+    if (found) {
+      ++finding_;
+      return {};
+    }
     if (!is_home_gone(found.error().code)) return tl::unexpected(in_context(found.error()));
     found_again_ = false;
     return wait_for_home(found.error(), until);

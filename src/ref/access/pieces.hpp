@@ -106,7 +106,9 @@ class Pieces {
   std::uint64_t next_ = 0;  // the first piece that has not been taken
   std::array<bool, kUnderWay> asked_{};
   std::array<Time, kUnderWay> asked_until_{};
+  std::array<unsigned, kUnderWay> asked_in_{};  // which finding_ of the reader's
   unsigned damaged_ = 0;
+  unsigned finding_ = 0;      // how often it was found again
   bool found_again_ = false;  // since the last piece came
   Time gone_since_ = kNever;
   Error gone_why_;

@@ -96,6 +96,15 @@ TEST_F(PiecesTest, AHomeThatHasForgottenTheReaderIsToldOfIt) {
   EXPECT_EQ(home_.found_again, 1U);
 }
 
+// Else the home would keep the object for a reader that there is not.
+TEST_F(PiecesTest, AHomeIsToldOnceHoweverLateTheAnswersAreThatItHadForgotten) {
+  home_.knows_reader = false;
+  home_.is_late = [](std::uint64_t piece) { return piece == 1 || piece == 3; };
+  ASSERT_TRUE(pieces().finish(Pieces::kNever));
+  expect_all_came_once();
+  EXPECT_EQ(home_.found_again, 1U);
+}
+
 TEST_F(PiecesTest, AHomeThatHasTheVersionNoMoreIsAnErrorThatSaysHowMuchHadCome) {
   home_.on_answer = [&](std::uint64_t piece) {
     if (piece != 1) return;
