@@ -50,6 +50,13 @@ inline std::uint64_t sum(godwit::Group& group, std::uint64_t mine) {
   return need(godwit::sum_over_ranks(group, std::span(&mine, 1)))[0];
 }
 
+// How many items keep all ranks busy: the same on every rank, wherever each of them runs, so that
+// all make as many rounds.
+template <class Place>
+std::int64_t items_at_once(godwit::Group& group) {
+  return static_cast<std::int64_t>(sum(group, std::uint64_t{Place::kItemsAtOnce}));
+}
+
 // A slice of a rank's part.
 struct Slice {
   godwit::Rank from = 0;

@@ -41,8 +41,7 @@ Rendering render_at(const Place& place, godwit::Group& group, const Options& opt
               .width = static_cast<std::uint32_t>(options.width)};
 
   // A few paths for each pixel at a time, which bounds the memory that rays take.
-  const std::int64_t few =
-      std::max(std::int64_t{1}, Place::kItemsAtOnce * group.ranks() / pixels.count);
+  const std::int64_t few = std::max(std::int64_t{1}, items_at_once<Place>(group) / pixels.count);
   std::uint64_t taken_up = 0;
   for (std::int64_t sample = 0; sample < options.samples; sample += few) {
     shoot.first_sample = static_cast<std::uint32_t>(sample);

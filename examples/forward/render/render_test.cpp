@@ -4,8 +4,10 @@
 
 #include <algorithm>
 
+#include "common/cpu.hpp"
 #include "common/gpu.hpp"
 #include "common/ranks.hpp"
+#include "render/program.hpp"
 #include "render/scene.hpp"
 
 namespace gallery::render {
@@ -43,6 +45,31 @@ TEST(Render, MakesTheSamePictureOnAGpu) {
     const auto body = [&](godwit::Group& group) { return render(group, options); };
     EXPECT_EQ(on_ranks(ranks, body).light, alone.light) << ranks;
   }
+}
+
+struct Busy : Cpu {
+  static constexpr std::int64_t kItemsAtOnce = 100;
+};
+
+// Ranks that would take a picture in steps of their own take the same ones.
+TEST(Render, MakesTheSamePictureOnRanksThatTakeUpLessAtOnce) {
+  const Options options{.width = 96, .samples = 2};
+  const auto body = [&](godwit::Group& group) {
+    if (group.rank() == 0) return render_at(Cpu{}, group, options);
+    return render_at(Busy{}, group, options);
+  };
+  EXPECT_EQ(on_ranks(3, body).light, render_on(1).light);
+}
+
+TEST(Render, MakesTheSamePictureOnAGpuAndACpuTogether) {
+  if (!has_gpu()) GTEST_SKIP() << "no GPU";
+  const auto body = [&](godwit::Group& group) {
+    return render(group, {.width = 96, .samples = 200, .gpu = group.rank() != 1});
+  };
+  const auto alone = [](godwit::Group& group) {
+    return render(group, {.width = 96, .samples = 200});
+  };
+  EXPECT_EQ(on_ranks(3, body).light, on_ranks(1, alone).light);
 }
 
 TEST(Render, ShowsWhoOwnsWhatIfAsked) {

@@ -31,7 +31,7 @@ Dose simulate_at(const Place& place, godwit::Group& group, const Options& option
 
   // Every rank brings its share of the particles to the source, some at a time.
   const Split ids{.count = options.particles, .ranks = group.ranks()};
-  const std::int64_t batches = options.particles / (Place::kItemsAtOnce * group.ranks()) + 1;
+  const std::int64_t batches = options.particles / items_at_once<Place>(group) + 1;
   std::uint64_t processed = 0;
   for (std::int64_t batch = 0; batch < batches; ++batch) {
     const std::int64_t from = ids.size(me) * batch / batches;

@@ -69,7 +69,8 @@ Status check_items(const ChunkWire& wire, Bytes items, std::span<const detail::I
   chunk.used = wire.used;
   chunk.count = wire.count;
   if (items.size() != wire.used || !holds_its_items(chunk, types[wire.kind])) {
-    return broken("other items than it counts");
+    return broken(fmt::format("{} bytes that are not the {} items of kind {} it is said to hold",
+                              items.size(), wire.count, wire.kind));
   }
   return {};
 }
