@@ -145,7 +145,8 @@ class Runtime final : private call::Dialer, private call::EngineObserver, privat
   void objects_used();
   void sweep_objects();
   void sweep_objects_at(Time when);
-  void trim_objects();
+  // When to look again; the end of time: not for this.
+  Time trim_objects();
   void lose_objects_of(NodeId node, const Error& why);
 
   void make_ranks();
@@ -204,6 +205,7 @@ class Runtime final : private call::Dialer, private call::EngineObserver, privat
   std::atomic<bool> objects_used_{false};  // since the last sweep
   TimerId object_sweep_;
   bool trimming_objects_ = false;
+  Time trim_at_{};  // while more is kept than is worth it; 0: it is not
   std::unique_ptr<ref::AccessHost> access_host_;
   std::unique_ptr<ref::ObjectAccess> object_access_;
   call::Port* shm_port_ = nullptr;

@@ -9,6 +9,7 @@
 #include "fabric/waiter.hpp"
 #include "node/runtime.hpp"
 #include "ref/home/elsewhere.hpp"
+#include "ref/home/time_heap.hpp"
 
 namespace godwit::node {
 namespace {
@@ -140,18 +141,29 @@ void Runtime::sweep_objects_at(Time when) {
 void Runtime::sweep_objects() {
   if (object_store_ == nullptr) return;
   objects_used_.store(false);
-  trim_objects();
-  const Time next = std::min(object_store_->sweep(), stream_store_->sweep());
+  const Time trim = trim_objects();
+  const Time next = std::min({object_store_->sweep(), stream_store_->sweep(), trim});
   if (next.ns != INT64_MAX) sweep_objects_at(next);
 }
 
-// What freed objects leave beyond what is worth keeping goes back to the system, which takes long.
-void Runtime::trim_objects() {
+// What freed objects leave beyond what is worth keeping goes back to the system, which takes long;
+// but not at once: who puts the next large object soon would have to wait for fresh pages.
+Time Runtime::trim_objects() {
+  constexpr Duration kForTheNext = std::chrono::seconds(1);
   const std::size_t keep = options_.objects->keep_bytes;
   ref::Arena& arena = object_store_->arena();
   const ref::Arena::Use use = arena.use();
-  if (use.held_bytes - use.used_bytes <= keep || std::exchange(trimming_objects_, true)) return;
-  reactor_->offload([&arena, keep] { arena.trim(keep); }, [this] { trimming_objects_ = false; });
+  if (use.held_bytes - use.used_bytes <= keep) {
+    trim_at_ = {};
+    return ref::kNever;
+  }
+  const Time now = reactor_->now();
+  if (trim_at_.ns == 0) trim_at_ = now + kForTheNext;
+  if (now < trim_at_) return trim_at_;
+  if (!std::exchange(trimming_objects_, true)) {
+    reactor_->offload([&arena, keep] { arena.trim(keep); }, [this] { trimming_objects_ = false; });
+  }
+  return ref::kNever;
 }
 
 void Runtime::lose_objects_of(NodeId node, const Error& why) {
