@@ -2,10 +2,13 @@
 // home would not give.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "node/object_for_test.hpp"
@@ -76,6 +79,81 @@ TEST_P(ObjectReuse, AHomeThatDiedIsSaidToBeLostOfSmallOnesToo) {
   good(fleet_.kill(node));
   EXPECT_FALSE(resolve(ref.handle()));
   good(fleet_.restart(node));
+}
+
+// On one host a small object that its home has vouched for is found without a question, by
+// processes that never asked for it.
+TEST_P(ObjectReuse, WhatOneProcessPutsAnotherFindsWithoutAsking) {
+  const Fleet other = good(Fleet::join(fleet_.describe().front().addresses.front()));
+  const auto first_of_other = [&](const Handle& handle) {
+    return good(Ref<Numbers>::from(other, handle)).resolve();
+  };
+  // Each has asked the home before, and so looks at what it shows.
+  for (int i = 0; i < 3; ++i) {
+    good(fleet_.node(0).put(numbers(10)));
+    good(first_of_other(good(fleet_.node(0).put(numbers(10))).handle()));
+  }
+  for (const std::size_t size : {std::size_t{10}, std::size_t{2'000}, std::size_t{2'048}}) {
+    const auto ref = good(fleet_.node(0).put(numbers(size)));
+    EXPECT_EQ(good(first_of_other(ref.handle()))->back(), size + 6);
+    EXPECT_EQ(good(ref.status()).reads, GetParam() == LocalTransport::shm ? 0U : 1U);
+    const auto kept = good(first_of_other(ref.handle()));
+    if (GetParam() == LocalTransport::shm) {
+      EXPECT_EQ(good(first_of_other(ref.handle()))->data(), kept->data()) << "not copied again";
+    }
+    const auto next = good(ref.update(numbers(size + 1)));
+    expect_error(first_of_other(ref.handle()), ErrorCode::stale);
+    EXPECT_EQ(good(first_of_other(next.handle()))->back(), size + 7);
+    EXPECT_EQ(kept->back(), size + 6) << "what was read stays";
+    good(next.evict());
+    expect_error(first_of_other(next.handle()), ErrorCode::not_found);
+  }
+  const auto once = good(fleet_.node(0).put(numbers(10), {.lifetime = Lifetime::readers(1)}));
+  good(first_of_other(once.handle()));
+  EXPECT_TRUE(eventually([&] { return !good(once.exists()); })) << "its readers are counted";
+}
+
+// Memory that was shown is soon another object's: what is read is one or the other, and never the
+// wrong one.
+TEST_P(ObjectReuse, MemoryThatIsUsedAgainIsNotTakenForTheObjectThatWasThere) {
+  const Fleet other = good(Fleet::join(fleet_.describe().front().addresses.front()));
+  constexpr std::size_t kSize = 128;
+  std::atomic<bool> done{false};
+  std::mutex mutex;
+  Handle newest = good(fleet_.node(0).put(std::vector<std::uint64_t>(kSize, 0))).handle();
+  std::atomic<std::uint64_t> number{0};
+  std::thread writer([&] {
+    for (std::uint64_t i = 1; i < 20'000 && !done; ++i) {
+      const auto ref = good(fleet_.node(0).put(std::vector<std::uint64_t>(kSize, i)));
+      Handle old;
+      {
+        const std::lock_guard lock(mutex);
+        old = std::exchange(newest, ref.handle());
+        number = i;
+      }
+      good(good(Ref<Numbers>::from(fleet_, old)).evict());
+    }
+    done = true;
+  });
+  std::size_t wrong = 0;
+  std::size_t read = 0;
+  while (!done) {
+    Handle handle;
+    std::uint64_t value = 0;
+    {
+      const std::lock_guard lock(mutex);
+      handle = newest;
+      value = number;
+    }
+    const auto object = good(Ref<Numbers>::from(other, handle)).resolve();
+    if (!object) continue;
+    ++read;
+    const auto is_it = [value](std::uint64_t one) { return one == value; };
+    if (!std::ranges::all_of(**object, is_it)) ++wrong;
+  }
+  writer.join();
+  EXPECT_GT(read, 0U);
+  EXPECT_EQ(wrong, 0U);
 }
 
 TEST_P(ObjectReuse, NobodyResolvesAfterTheEvictWhateverThreadsDo) {

@@ -33,6 +33,7 @@ enum class ResolvedBy : std::uint8_t {
   message,  // a copy, in the home's answer
   stream,   // a copy, in several pieces
   channel,  // a copy, which came from the channel that has it
+  copy,     // a copy from memory of the home's, on this host: nobody was asked
 };
 [[nodiscard]] GODWIT_API std::string_view to_string(ResolvedBy how) noexcept;
 

@@ -1,4 +1,4 @@
-// A view of bytes that came from a channel.
+// A view of bytes that were copied.
 #pragma once
 
 #include <memory>
@@ -10,11 +10,16 @@
 namespace godwit::ref {
 
 [[nodiscard]] inline std::shared_ptr<const View> view_of_copy(const Handle& handle,
-                                                              std::uint64_t version, Buffer copy) {
-  auto owner = std::make_shared<const Buffer>(std::move(copy));
-  const Bytes bytes = owner->view();
-  return std::make_shared<const View>(
-      View{handle, version, bytes, Path::channel, std::move(owner)});
+                                                              std::uint64_t version, Buffer copy,
+                                                              Path path = Path::channel) {
+  struct Copied {
+    Buffer copy;
+    View view;
+  };
+  auto copied = std::make_shared<Copied>(Copied{std::move(copy), {handle, version, {}, path, {}}});
+  copied->view.bytes = copied->copy.view();
+  const View* const view = &copied->view;
+  return {std::move(copied), view};
 }
 
 }  // namespace godwit::ref

@@ -24,6 +24,37 @@ std::uint64_t ObjectAccess::KeptViews::wants_voucher(NodeId home) {
   return 1;
 }
 
+std::optional<ObjectAccess::KeptViews::Shown> ObjectAccess::KeptViews::shown(const Handle& handle) {
+  if (handle.size > Currency::kMaxShownBytes) return std::nullopt;
+  Shown shown;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto home = homes_.find(NodeId{handle.home});
+    if (home == homes_.end() || home->second.currency == nullptr) return std::nullopt;
+    shown.currency = home->second.currency;
+  }
+  const auto place = shown.currency->find(handle);
+  if (!place) return std::nullopt;
+  shown.place = *place;
+  return shown;
+}
+
+void ObjectAccess::KeptViews::keep_if_again(const std::shared_ptr<const View>& view, Shown shown) {
+  const std::uint64_t proof = shown.place.proof;
+  auto& copied = copied_[proof % copied_.size()];
+  if (copied.load(std::memory_order_relaxed) != proof) {
+    copied.store(proof, std::memory_order_relaxed);
+    return;
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    if (closed_) return;
+    arm();
+  }
+  views_.add(view->handle, view,
+             {.currency = std::move(shown.currency), .ticket = shown.place.ticket});
+}
+
 void ObjectAccess::KeptViews::keep(const Handle& handle, const std::shared_ptr<const View>& view,
                                    const std::optional<wire::VoucherTerms>& voucher,
                                    std::chrono::steady_clock::time_point asked_at) {

@@ -1,6 +1,8 @@
 // Views that this process may go on using: what the homes vouch for, and until when.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <mutex>
@@ -24,6 +26,16 @@ class ObjectAccess::KeptViews : public std::enable_shared_from_this<KeptViews> {
   [[nodiscard]] std::shared_ptr<const View> find(const Handle& handle) {
     return views_.find(handle);
   }
+  // What is shown of the handle's object by its home, and whose word that is; nothing if nothing
+  // is.
+  struct Shown {
+    std::shared_ptr<const HomeCurrency> currency;
+    Whereabouts place;
+  };
+  [[nodiscard]] std::optional<Shown> shown(const Handle& handle);
+  // Of bytes that were copied from there. Kept the second time: most are read once, and keeping
+  // takes half as long as copying.
+  void keep_if_again(const std::shared_ptr<const View>& view, Shown shown);
   // 1: the home is to vouch for what it answers (ObjectItem::b). Its words are mapped when it is
   // asked a second time: once may be all there is.
   [[nodiscard]] std::uint64_t wants_voucher(NodeId home);
@@ -46,6 +58,7 @@ class ObjectAccess::KeptViews : public std::enable_shared_from_this<KeptViews> {
 
   AccessHost& host_;
   ViewCache views_;
+  std::array<std::atomic<std::uint64_t>, 1'024> copied_{};  // proofs of handles
   std::mutex mutex_;
   std::unordered_map<NodeId, Home> homes_;
   bool armed_ = false;

@@ -17,6 +17,7 @@ std::string_view to_string(ResolvedBy how) noexcept {
     case ResolvedBy::message: return "message";
     case ResolvedBy::stream: return "stream";
     case ResolvedBy::channel: return "channel";
+    case ResolvedBy::copy: return "copy";
   }
   return "unknown";
 }
@@ -33,7 +34,7 @@ static_assert(static_cast<int>(Lifetime::Kind::process) ==
               static_cast<int>(ref::LifetimeKind::holder));
 static_assert(static_cast<int>(Lifetime::Kind::readers) ==
               static_cast<int>(ref::LifetimeKind::readers));
-static_assert(static_cast<int>(ResolvedBy::channel) == static_cast<int>(ref::Path::channel));
+static_assert(static_cast<int>(ResolvedBy::copy) == static_cast<int>(ref::Path::copy));
 
 ref::Lifetime internal(const Lifetime& lifetime) {
   return {static_cast<ref::LifetimeKind>(lifetime.kind()), lifetime.reader_count(),

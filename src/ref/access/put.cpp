@@ -8,6 +8,7 @@
 #include "base/parts.hpp"
 #include "call/caller.hpp"
 #include "ref/access/access.hpp"
+#include "ref/access/copied_view.hpp"
 #include "ref/access/kept_views.hpp"
 #include "ref/access/mappings.hpp"
 #include "ref/access/put_item.hpp"
@@ -41,6 +42,13 @@ class PieceWalk {
   std::span<const Bytes> parts_;
   std::size_t within_ = 0;
 };
+
+// Of many nothing is kept: the home shows what it vouches for, and who resolves one, here or in
+// another process, copies it from there.
+Result<Handle> made_handle(wire::ObjectAnswerView answer) {
+  static_cast<void>(wire::take_voucher(answer));
+  return wire::handle_in(answer);
+}
 
 }  // namespace
 
@@ -178,18 +186,14 @@ Result<Handle> ObjectAccess::put_in_memory(const PutRequest& request) {
   return handle;
 }
 
-// Whoever has made it knows it: small ones are not asked for, if they are resolved soon.
+// Whoever has made it knows it: small ones are not even copied, if they are resolved soon.
 void ObjectAccess::keep_own(const Handle& handle, std::span<const Bytes> parts,
                             const wire::VoucherTerms& voucher, Clock::time_point asked_at) {
   Buffer copy = Buffer::allocate(handle.size);
   if (copy.data() == nullptr) return;
   gather(parts, copy.data());
-  auto owner = std::make_shared<const Buffer>(std::move(copy));
-  const Bytes bytes = owner->view();
-  kept_->keep(handle,
-              std::make_shared<const View>(
-                  View{handle, handle.version, bytes, Path::message, std::move(owner)}),
-              voucher, asked_at);
+  kept_->keep(handle, view_of_copy(handle, handle.version, std::move(copy), Path::message), voucher,
+              asked_at);
 }
 
 Result<Handle> ObjectAccess::update(const Handle& handle, std::span<const Bytes> parts) {
@@ -242,6 +246,7 @@ std::vector<Result<Handle>> ObjectAccess::put_batch(NodeId home,
   std::vector<ObjectItem> items;
   std::vector<Bytes> tail;
   std::size_t bytes = 0;
+  const std::uint64_t vouched = kept_->wants_voucher(home);
   const auto send = [&] {
     if (items.empty()) return;
     const auto all = ask_all(
@@ -249,7 +254,7 @@ std::vector<Result<Handle>> ObjectAccess::put_batch(NodeId home,
     for (std::size_t i = 0; i < which.size(); ++i) {
       Result<Handle>& result = made[which[i]];
       const auto answer = answer_to(all, i);
-      result = answer ? wire::handle_in(*answer) : Result<Handle>(tl::unexpected(answer.error()));
+      result = answer ? made_handle(*answer) : Result<Handle>(tl::unexpected(answer.error()));
       if (result && ends_with_maker(requests[which[i]].object)) hold(home);
     }
     which.clear();
@@ -266,6 +271,7 @@ std::vector<Result<Handle>> ObjectAccess::put_batch(NodeId home,
     if (bytes + size > kMessageBytes || items.size() == wire::kMaxObjectItems) send();
     which.push_back(i);
     items.push_back(item_of(requests[i].object, size));
+    items.back().b = vouched;
     for (const Bytes part : requests[i].parts) tail.push_back(part);
     if (const std::size_t gap = wire::padded_tail(size) - size; gap > 0) {
       tail.push_back(Bytes(kZeros).first(gap));

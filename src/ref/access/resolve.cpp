@@ -5,6 +5,7 @@
 #include "call/caller.hpp"
 #include "godwit/detail/turns.hpp"
 #include "ref/access/access.hpp"
+#include "ref/access/copied_view.hpp"
 #include "ref/access/holdings.hpp"
 #include "ref/access/kept_views.hpp"
 #include "ref/access/mappings.hpp"
@@ -66,7 +67,7 @@ Time ObjectAccess::until(std::chrono::nanoseconds at_most) {
 ViewResult ObjectAccess::resolve(const Handle& handle, std::chrono::nanoseconds at_most) {
   const NodeId home{handle.home};
   if (is_own(home)) return own_view(handle);
-  if (auto view = kept_->find(handle)) return view;
+  if (auto view = at_hand(handle)) return view;
   const std::uint64_t vouched = kept_->wants_voucher(home);
   const Time ends = until(at_most);
   const Clock::time_point asked_at = Clock::now();
@@ -77,9 +78,31 @@ ViewResult ObjectAccess::resolve(const Handle& handle, std::chrono::nanoseconds 
   return view;
 }
 
+std::shared_ptr<const View> ObjectAccess::at_hand(const Handle& handle) {
+  if (auto view = kept_->find(handle)) return view;
+  return copy_shown(handle);
+}
+
+std::shared_ptr<const View> ObjectAccess::copy_shown(const Handle& handle) {
+  auto shown = kept_->shown(handle);
+  if (!shown) return nullptr;
+  const Whereabouts& place = shown->place;
+  const SegmentKey key{NodeId{handle.home}, place.segment, fabric::Access::read};
+  const SegmentMap::Mapped memory = mappings_->get(key).value_or(nullptr);
+  if (memory == nullptr || !memory->holds(place.offset, handle.size)) return nullptr;
+  Buffer copy = Buffer::copy_of({memory->data() + place.offset, handle.size});
+  // Otherwise the memory may have been another object's by then.
+  if (copy.data() == nullptr || !shown->currency->holds(place.ticket)) return nullptr;
+  auto view = view_of_copy(handle, handle.version, std::move(copy), Path::copy);
+  kept_->keep_if_again(view, *std::move(shown));
+  return view;
+}
+
 detail::CallHandle ObjectAccess::begin_resolve(const Handle& handle,
                                                std::chrono::nanoseconds at_most) {
-  if (is_own(NodeId{handle.home}) || kept_->find(handle) != nullptr) return {};
+  const bool is_asked_for =
+      !is_own(NodeId{handle.home}) && kept_->find(handle) == nullptr && !kept_->shown(handle);
+  if (!is_asked_for) return {};
   return ask_for(handle, 0, at_most);
 }
 
@@ -99,7 +122,7 @@ std::vector<ViewResult> ObjectAccess::resolve_together(std::span<const Handle> h
   const Time ends = until(at_most);
   std::vector<Asked> all;
   for (const Handle& handle : handles) {
-    Asked& asked = all.emplace_back(Asked{.kept = kept_->find(handle)});
+    Asked& asked = all.emplace_back(Asked{.kept = at_hand(handle)});
     if (asked.kept != nullptr) continue;
     asked.vouched = kept_->wants_voucher(NodeId{handle.home});
     asked.at = Clock::now();

@@ -44,13 +44,24 @@ std::vector<Buffer> get_together(NamedChannel& channel, const std::vector<Far>& 
 
 }  // namespace
 
-// One message for all objects of a home, and then few questions to the channels that have some.
+// What is not at hand: one message for all objects of a home, and then few questions to the
+// channels that have some.
 std::vector<ViewResult> ObjectAccess::resolve_batch(std::span<const Handle> handles) {
   constexpr std::size_t kPerMessage = 1000;
   std::vector<ViewResult> views(handles.size());
+  std::vector<Handle> wanted;
+  std::vector<std::size_t> places;  // of their views
+  for (std::size_t i = 0; i < handles.size(); ++i) {
+    if (auto view = at_hand(handles[i])) {
+      views[i] = std::move(view);
+      continue;
+    }
+    wanted.push_back(handles[i]);
+    places.push_back(i);
+  }
   std::vector<Fetch> later;
   std::map<std::string, std::vector<Far>, std::less<>> by_channel;
-  for (const HomeGroup& group : by_home(handles, kPerMessage)) {
+  for (const HomeGroup& group : by_home(wanted, kPerMessage)) {
     auto all = ask_all(asking(),
                        {.home = group.home,
                         .op = ObjectOp::locate,
@@ -61,8 +72,9 @@ std::vector<ViewResult> ObjectAccess::resolve_batch(std::span<const Handle> hand
     std::shared_ptr<const detail::CallHandle> reply;
     if (all) reply = std::make_shared<const detail::CallHandle>(std::move(all->call));
     for (std::size_t i = 0; i < group.which.size(); ++i) {
-      const Handle& handle = handles[group.which[i]];
-      ViewResult& view = views[group.which[i]];
+      const Handle& handle = wanted[group.which[i]];
+      const std::size_t place = places[group.which[i]];
+      ViewResult& view = views[place];
       const auto answer = answer_to(all, i);
       const std::uint32_t flags = answer ? answer->fixed.flags : 0;
       if (!answer) {
@@ -71,10 +83,9 @@ std::vector<ViewResult> ObjectAccess::resolve_batch(std::span<const Handle> hand
         view = std::make_shared<const View>(
             View{handle, answer->fixed.version, answer->tail, Path::message, reply});
       } else if ((flags & ObjectAnswer::kElsewhere) != 0 && answer->fixed.segment == 0) {
-        by_channel[std::string(text_of(answer->tail))].push_back(
-            {handle, answer->fixed, group.which[i]});
+        by_channel[std::string(text_of(answer->tail))].push_back({handle, answer->fixed, place});
       } else {
-        view = view_of(handle, {}, *answer, {.later = &later, .index = group.which[i]});
+        view = view_of(handle, {}, *answer, {.later = &later, .index = place});
       }
     }
   }

@@ -16,6 +16,7 @@ enum class Path : std::uint8_t {
   message,  // a copy that came with the answer
   stream,   // a copy that came in several pieces
   channel,  // a copy that came from the channel that has it
+  copy,     // a copy from memory of the home, on this host
 };
 
 // One version, which does not change. Any thread. Its bytes stay until it is destroyed, whatever
@@ -25,7 +26,7 @@ struct View {
   std::uint64_t version = 0;
   Bytes bytes;
   Path path = Path::pointer;
-  std::shared_ptr<const void> keeps;
+  std::shared_ptr<const void> keeps;  // what else has to live for that
 };
 
 }  // namespace godwit::ref

@@ -1,10 +1,46 @@
 #include "ref/home/currency.hpp"
 
+#include <bit>
+#include <functional>
 #include <utility>
 
 #include "base/fail.hpp"
+#include "ref/home/handle_key.hpp"
 
 namespace godwit::ref {
+namespace {
+
+std::size_t place_of(const ObjectId& object) noexcept {
+  return std::hash<ObjectId>()(object) % Currency::kPlaces;
+}
+
+}  // namespace
+
+// Two objects may meet here, put by different threads: the second leaves it to the first.
+void ShownPlace::show(const Whereabouts& place) noexcept {
+  std::uint64_t turn = turn_.load(std::memory_order_relaxed);
+  if (turn % 2 != 0 || !turn_.compare_exchange_strong(turn, turn + 1, std::memory_order_acquire,
+                                                      std::memory_order_relaxed)) {
+    return;
+  }
+  // Whoever sees one of them sees the odd turn, too.
+  const auto words = std::bit_cast<Words>(place);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    words_[i].store(words[i], std::memory_order_release);
+  }
+  turn_.store(turn + 2, std::memory_order_release);
+}
+
+std::optional<Whereabouts> ShownPlace::read() const noexcept {
+  const std::uint64_t turn = turn_.load(std::memory_order_acquire);
+  if (turn == 0 || turn % 2 != 0) return std::nullopt;
+  Words words;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    words[i] = words_[i].load(std::memory_order_acquire);
+  }
+  if (turn_.load(std::memory_order_relaxed) != turn) return std::nullopt;
+  return std::bit_cast<Whereabouts>(words);
+}
 
 Currency::Currency(fabric::Fd memory, fabric::Mapping words, std::unique_ptr<fabric::LifeWord> life)
     : memory_(std::move(memory)), words_(std::move(words)), life_(std::move(life)) {
@@ -43,6 +79,11 @@ void Currency::end(std::uint64_t ticket) {
   free_.push_back(index);
 }
 
+void Currency::show(const ObjectId& object, const Whereabouts& place) noexcept {
+  auto* const places = reinterpret_cast<ShownPlace*>(words_.data() + kWordsBytes);
+  places[place_of(object)].show(place);
+}
+
 Result<Currency::Shared> Currency::share() const {
   Shared shared;
   GODWIT_TRY(shared.words, fabric::duplicate_read_only(memory_));
@@ -56,6 +97,14 @@ Result<HomeCurrency> HomeCurrency::open(const fabric::Fd& words, const fabric::F
              fabric::map_memory(words.get(), Currency::kBytes, fabric::Access::read));
   GODWIT_TRY(fabric::PeerLife peer, fabric::PeerLife::open(life));
   return HomeCurrency(std::move(mapped), std::move(peer));
+}
+
+std::optional<Whereabouts> HomeCurrency::find(const Handle& handle) const noexcept {
+  const auto* const places =
+      reinterpret_cast<const ShownPlace*>(words_.data() + Currency::kWordsBytes);
+  auto place = places[place_of(handle.object)].read();
+  if (!place || place->proof != proof_of(handle) || !holds(place->ticket)) return std::nullopt;
+  return place;
 }
 
 }  // namespace godwit::ref

@@ -3,35 +3,76 @@
 //
 // A word is vouched for by its generation: as long as it has the one a process was told, and the
 // home lives, the version that it was told of is its object's newest, and can be had.
+//
+// Behind the words the home shows where small objects lie that it vouches for. Who has mapped its
+// memory copies such a one, looks at the word once more, and need not ask for it at all.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <type_traits>
 #include <vector>
 
 #include "fabric/fd.hpp"
+#include "fabric/fence.hpp"
 #include "fabric/memory/life_word.hpp"
 #include "fabric/memory/memfd.hpp"
 #include "godwit/error.hpp"
+#include "godwit/handle.hpp"
 
 namespace godwit::ref {
+
+// Where the bytes lie that a handle stands for, for as long as the ticket holds.
+struct Whereabouts {
+  // Of a handle that is good for reading the newest version. The handle itself may allow more, and
+  // is nobody's who was not given it.
+  std::uint64_t proof = 0;
+  std::uint64_t segment = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t ticket = 0;
+};
+
+// A place in shared memory: one writes, others read, and nobody waits. Who comes while it is being
+// written finds nothing.
+class alignas(64) ShownPlace {
+ public:
+  void show(const Whereabouts& place) noexcept;
+  [[nodiscard]] std::optional<Whereabouts> read() const noexcept;
+
+ private:
+  static_assert(std::is_trivially_copyable_v<Whereabouts> &&
+                sizeof(Whereabouts) % sizeof(std::uint64_t) == 0);
+  using Words = std::array<std::uint64_t, sizeof(Whereabouts) / sizeof(std::uint64_t)>;
+  std::atomic<std::uint64_t> turn_;  // odd while it is being written
+  std::array<std::atomic<std::uint64_t>, std::tuple_size_v<Words>> words_;
+};
+static_assert(sizeof(ShownPlace) == 64);
 
 // The home's. Any thread.
 class Currency {
  public:
   static constexpr std::size_t kWords = 65'536;
-  static constexpr std::size_t kBytes = kWords * sizeof(std::uint32_t);
+  // Objects whose ids fall together take the place from each other.
+  static constexpr std::size_t kPlaces = 32'768;
+  // Larger objects are mapped, which takes a pin.
+  static constexpr std::size_t kMaxShownBytes = std::size_t{16} << 10;
+  static constexpr std::size_t kWordsBytes = kWords * sizeof(std::uint32_t);
+  static constexpr std::size_t kBytes = kWordsBytes + kPlaces * sizeof(ShownPlace);
 
   // Errors: unsupported (the kernel keeps no life words), resource_exhausted.
   [[nodiscard]] static Result<std::unique_ptr<Currency>> create();
 
   // Not 0 until end(); 0: all words are in use.
   [[nodiscard]] std::uint64_t issue();
-  // From here on nobody is told that it holds.
+  // From here on nobody is told that it holds, nor finds the place that it belongs to.
   void end(std::uint64_t ticket);
+  // `place` is the object's; its bytes neither change nor go before its ticket ends.
+  void show(const ObjectId& object, const Whereabouts& place) noexcept;
 
   // For a peer to HomeCurrency::open(). Errors: resource_exhausted.
   struct Shared {
@@ -63,9 +104,14 @@ class HomeCurrency {
   [[nodiscard]] bool holds(std::uint64_t ticket) const noexcept {
     const auto index = static_cast<std::uint32_t>(ticket) % Currency::kWords;
     const auto* words = reinterpret_cast<const std::atomic<std::uint32_t>*>(words_.data());
+    fabric::load_fence();
     return words[index].load(std::memory_order_acquire) == ticket >> 32U &&
            life_.alive_after_loads();
   }
+
+  // Where the home shows the object of this very handle to lie. The bytes found there are the
+  // object's if the ticket still holds once they have been copied.
+  [[nodiscard]] std::optional<Whereabouts> find(const Handle& handle) const noexcept;
 
  private:
   HomeCurrency(fabric::Mapping words, fabric::PeerLife life) noexcept

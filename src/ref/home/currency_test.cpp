@@ -6,13 +6,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <memory>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "ref/access/view_cache.hpp"
+#include "ref/home/handle_key.hpp"
 
 namespace godwit::ref {
 namespace {
@@ -75,6 +79,84 @@ TEST(Currency, NothingHoldsOfAHomeThatWasKilled) {
   EXPECT_FALSE(peer.holds(said[0]));
   ::close(pair[0]);
   ::close(pair[1]);
+}
+
+Handle handle_of(std::uint8_t object) {
+  Handle handle;
+  handle.object.bytes[0] = object;
+  handle.size = 100;
+  handle.mac = 5;
+  return handle;
+}
+
+Whereabouts place_of(const Handle& handle, std::uint64_t ticket) {
+  return {.proof = proof_of(handle), .segment = 7, .offset = 64, .ticket = ticket};
+}
+
+TEST(Currency, WhatIsShownIsFoundByItsVeryHandleWhileItsTicketHolds) {
+  const auto home = Currency::create().value();
+  const HomeCurrency peer = opened(*home);
+  const Handle handle = handle_of(7);
+  const Whereabouts place = place_of(handle, home->issue());
+  EXPECT_FALSE(peer.find(handle)) << "nothing is shown yet";
+  EXPECT_FALSE(peer.find(Handle{})) << "nor is anything in memory that nobody wrote";
+  home->show(handle.object, place);
+  const auto found = peer.find(handle);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->segment, place.segment);
+  EXPECT_EQ(found->offset, place.offset);
+  EXPECT_EQ(found->ticket, place.ticket);
+  Handle forged = handle;
+  forged.mac ^= 1;
+  EXPECT_FALSE(peer.find(forged));
+  forged = handle;
+  forged.rights = Rights::all;
+  EXPECT_FALSE(peer.find(forged));
+  home->end(place.ticket);
+  EXPECT_FALSE(peer.find(handle));
+}
+
+TEST(Currency, ObjectsThatFallTogetherTakeThePlaceFromEachOther) {
+  const auto home = Currency::create().value();
+  const HomeCurrency peer = opened(*home);
+  const Handle one = handle_of(1);
+  Handle two = one;
+  two.object.bytes[15] = 9;
+  home->show(one.object, place_of(one, home->issue()));
+  home->show(two.object, place_of(two, home->issue()));
+  EXPECT_FALSE(peer.find(one));
+  EXPECT_TRUE(peer.find(two));
+}
+
+// Each place says the same thing in all its parts.
+TEST(Currency, NobodyFindsHalfOfAPlace) {
+  const auto home = Currency::create().value();
+  const HomeCurrency peer = opened(*home);
+  const std::uint64_t ticket = home->issue();
+  const Handle handle = handle_of(3);
+  const std::uint64_t proof = proof_of(handle);
+  std::atomic<bool> done{false};
+  std::vector<std::thread> writers;
+  for (std::uint64_t writer = 0; writer < 2; ++writer) {
+    writers.emplace_back([&, writer] {
+      for (std::uint64_t i = writer; !done; i += 2) {
+        home->show(handle.object, {.proof = proof, .segment = i, .offset = i, .ticket = ticket});
+      }
+    });
+  }
+  std::size_t found = 0;
+  std::size_t torn = 0;
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (found < 10'000 && std::chrono::steady_clock::now() < until) {
+    const auto place = peer.find(handle);
+    if (!place) continue;
+    ++found;
+    if (place->segment != place->offset) ++torn;
+  }
+  done = true;
+  for (std::thread& writer : writers) writer.join();
+  EXPECT_GT(found, 0U);
+  EXPECT_EQ(torn, 0U);
 }
 
 class ViewCacheTest : public testing::Test {

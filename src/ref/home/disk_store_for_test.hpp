@@ -16,6 +16,7 @@
 #include "base/fail.hpp"
 #include "base/folder_for_test.hpp"
 #include "ref/disk/object_folder.hpp"
+#include "ref/home/currency.hpp"
 #include "ref/home/store_for_test.hpp"
 
 namespace godwit::ref {
@@ -62,6 +63,7 @@ class DiskStoreTest : public testing::Test {
     options.on_files_to_remove = [this] { ++removals_asked; };
     options.on_warning = [this](const std::string& text) { warnings.push_back(text); };
     options.wall_ns = [this] { return wall_ns; };
+    options.currency = currency;
     store = std::make_unique<ObjectStore>(clock, std::move(options));
     store->restore(std::move(opened.objects));
   }
@@ -128,6 +130,7 @@ class DiskStoreTest : public testing::Test {
   std::int64_t wall_ns = 1'000'000'000'000'000'000;
   std::vector<std::string> warnings;
   int removals_asked = 0;
+  std::shared_ptr<Currency> currency = Currency::create().value();
   std::unique_ptr<ObjectStore> store;
 };
 

@@ -2,6 +2,7 @@
 
 #include <sodium.h>
 
+#include <bit>
 #include <cstring>
 
 #include "base/fail.hpp"
@@ -55,6 +56,12 @@ Status HandleKey::verify(const Handle& handle) const {
                 handle.object.short_hex());
   }
   return {};
+}
+
+std::uint64_t proof_of(const Handle& handle) noexcept {
+  const std::array key{handle.mac, handle.mac};
+  return hash_of(&handle, offsetof(Handle, mac),
+                 std::bit_cast<std::array<std::uint8_t, HandleKey::kBytes>>(key));
 }
 
 }  // namespace godwit::ref

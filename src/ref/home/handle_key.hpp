@@ -30,4 +30,8 @@ class HandleKey {
   std::uint32_t id_;
 };
 
+// Tells a handle from all others. Who knows the proof does not know the handle's mac: SipHash-2-4
+// of the rest of it, under the mac.
+[[nodiscard]] std::uint64_t proof_of(const Handle& handle) noexcept;
+
 }  // namespace godwit::ref

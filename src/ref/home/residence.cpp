@@ -61,6 +61,7 @@ void Visit::end_filing(Object* object) {
 }
 
 void Visit::drop_memory(Object& object) {
+  recall(object);  // somebody may be shown that memory
   set_idle(object, false);
   free(object.newest.extent);
   object.newest.extent = {};

@@ -54,6 +54,39 @@ TEST_F(Residence, ManySmallObjectsGoToDiskAndComeBack) {
   put_large(2);
 }
 
+TEST_F(Residence, MemoryIsShownWhileItIsTheObjectsAndNoLonger) {
+  const auto shared = currency->share().value();
+  const HomeCurrency peer = HomeCurrency::open(shared.words, shared.life).value();
+  const Handle small = put("hello");
+  EXPECT_FALSE(peer.find(small)) << "nobody has asked for a voucher";
+  ASSERT_NE(store->vouch_for(small).ticket, 0);
+  const auto shown = peer.find(small);
+  ASSERT_TRUE(shown);
+  const Located found = store->locate(kAlice, small, kWait).value();
+  EXPECT_EQ(shown->segment, found.segment);
+  EXPECT_EQ(shown->offset, found.offset);
+  store->release(kAlice, found.pin);
+
+  put_large(10);
+  ASSERT_TRUE(spilled(small));
+  EXPECT_FALSE(peer.find(small));
+  EXPECT_FALSE(peer.holds(shown->ticket));
+  EXPECT_NE(store->vouch_for(small).ticket, 0);
+  EXPECT_FALSE(peer.find(small)) << "it is on disk";
+  ASSERT_TRUE(read(small));
+  EXPECT_NE(store->vouch_for(small).ticket, 0);
+  EXPECT_TRUE(peer.find(small)) << "it is back";
+  ASSERT_TRUE(store->evict(small));
+  EXPECT_FALSE(peer.find(small));
+
+  const Handle large = put(text_of_seed(Currency::kMaxShownBytes + 1, 1));
+  EXPECT_NE(store->vouch_for(large).ticket, 0);
+  EXPECT_FALSE(peer.find(large)) << "it is mapped, which takes a pin";
+  const Handle leased = put("leased", {.lifetime = {.kind = LifetimeKind::lease, .lease = 1h}});
+  EXPECT_NE(store->vouch_for(leased).ticket, 0);
+  EXPECT_FALSE(peer.find(leased)) << "it ends without a word";
+}
+
 TEST_F(Residence, TheLongestUnusedGoFirst) {
   const auto handles = put_large(6);
   ASSERT_FALSE(spilled(handles[0]));

@@ -87,7 +87,11 @@ Voucher ObjectStore::vouch_for(const Handle& handle) {
   }
   if (object.voucher == 0) object.voucher = state_->options.currency->issue();
   Voucher voucher{.ticket = object.voucher, .time_left = std::nullopt};
-  if (object.lease_end != kNever) voucher.time_left = object.lease_end - state_->clock.now();
+  if (object.lease_end != kNever) {
+    voucher.time_left = object.lease_end - state_->clock.now();
+  } else {
+    visit.show(handle, object);
+  }
   return voucher;
 }
 

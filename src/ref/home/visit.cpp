@@ -4,6 +4,7 @@
 
 #include "base/fail.hpp"
 #include "ref/home/currency.hpp"
+#include "ref/home/handle_key.hpp"
 #include "ref/home/refusals.hpp"
 
 namespace godwit::ref {
@@ -109,6 +110,19 @@ void Visit::recall(Object& object) {
   if (const std::uint64_t ticket = std::exchange(object.voucher, 0); ticket != 0) {
     state_.options.currency->end(ticket);
   }
+}
+
+// What has no bytes here, or a time after which nobody may have it, is asked for.
+void Visit::show(const Handle& handle, const Object& object) {
+  const Version& newest = object.newest;
+  if (object.voucher == 0 || !newest.extent || newest.channel != 0 || newest.size != handle.size ||
+      newest.size > Currency::kMaxShownBytes) {
+    return;
+  }
+  state_.options.currency->show(handle.object, {.proof = proof_of(handle),
+                                                .segment = newest.extent.segment,
+                                                .offset = newest.extent.offset,
+                                                .ticket = object.voucher});
 }
 
 void Visit::publish(Object& object, const Version& version) {

@@ -54,6 +54,8 @@ class Visit {
   void unpin(Pin& pin, Reading reading);
   // Processes that were told that its newest version can be had have to ask again.
   void recall(Object& object);
+  // To processes of this host, where it lies; the handle is good for reading its newest version.
+  void show(const Handle& handle, const Object& object);
   // To be called when an object may have begun or ceased to be idle.
   void settle(Object& object);
   // Until end_move() the calling thread works on the version's file.
