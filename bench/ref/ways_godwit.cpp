@@ -11,7 +11,9 @@ namespace {
 std::size_t kept_at_once(std::uint64_t size) {
   constexpr std::uint64_t kMostBytes = 64'000'000;
   constexpr std::uint64_t kMost = 256;
-  return std::max<std::uint64_t>(1, std::min(kMost, kMostBytes / size));
+  // Of large ones several, too: the first after a pause is slow.
+  const std::uint64_t least = size <= 100'000'000 ? 4 : 1;
+  return std::max(least, std::min(kMost, kMostBytes / size));
 }
 
 Status evict(const std::vector<Array>& refs) {
