@@ -29,6 +29,16 @@ inline void load_fence() noexcept {
 #endif
 }
 
+// Orders the loads and stores before it with the stores after it; free where the machine does that
+// by itself.
+inline void store_fence() noexcept {
+#ifdef GODWIT_THREAD_SANITIZER
+  full_fence();
+#else
+  std::atomic_thread_fence(std::memory_order_release);
+#endif
+}
+
 // Tells the core that this is a spin loop.
 inline void cpu_relax() noexcept {
 #if defined(__x86_64__)

@@ -75,6 +75,8 @@ std::uint64_t Currency::issue() {
 void Currency::end(std::uint64_t ticket) {
   const auto index = static_cast<std::uint32_t>(ticket);
   word(index).fetch_add(1, std::memory_order_acq_rel);
+  // Who reads what is next written where the object lay finds that the ticket holds no more.
+  fabric::store_fence();
   const std::lock_guard lock(mutex_);
   free_.push_back(index);
 }
