@@ -99,13 +99,15 @@ Ended explain(const ExplainOrder& order, bool json) {
 
 void add_explain(CLI::App& root, Invocation& invocation) {
   CLI::App& command = add_command(
-      root, {.name = "explain",
-             .usage = "HANDLE|NAME [--measure] [--json]",
-             .summary = "Say where an object is and how it would be reached from here, and why",
-             .examples = "godwit explain gdw://AQAP...\ngodwit explain samples --measure",
-             .details = "A locate is the question to the home that every resolve begins with; the "
-                        "time is the median\nof 31, which the home counts as reads. With --measure "
-                        "the object is resolved, too."});
+      root,
+      {.name = "explain",
+       .usage = "HANDLE|NAME [--measure] [--json]",
+       .summary = "Say where an object is and how it would be reached from here, and why",
+       .examples = "godwit explain gdw://AQAP...\ngodwit explain samples --measure",
+       .details = "A locate is the question to the home that a resolve begins with, unless "
+                  "this process has the object\nor finds it in memory that the home shows; the "
+                  "time is the median of 31, which the home counts as\nreads. With --measure "
+                  "the object is resolved, too."});
   const auto order = std::make_shared<ExplainOrder>();
   command.add_option("OBJECT", order->object, "Its handle, or its name")->required();
   command.add_flag("--measure", order->measure, "Resolve it a few times, and say what it took");

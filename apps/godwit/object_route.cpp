@@ -56,7 +56,11 @@ void choose(ObjectRoute& route) {
   const std::uint64_t size = route.object.handle.size;
   if (size <= Access::kSmall) {
     route.by = ResolvedBy::message;
-    route.why = fmt::format("up to {} come in the home's answer", byte_text(Access::kSmall));
+    route.why = fmt::format("up to {} come in the home's answer{}", byte_text(Access::kSmall),
+                            route.transport == "shm"
+                                ? ", until a process that has asked before copies them from where "
+                                  "the home shows them, and asks nobody"
+                                : "");
   } else if (route.transport == "shm") {
     route.by = ResolvedBy::mapping;
     route.why = "its home is on this host, over shm: its memory is mapped, and nothing is copied";

@@ -10,8 +10,9 @@
 // version under the same id, and whoever has resolved the one before keeps it.
 //
 // Reading costs what the distance costs: an object of this host is mapped, not copied, however
-// large it is. What a Ref has resolved stays readable for as long as a copy of the Ref, or a
-// Pinned, lives, also when the object is evicted meanwhile.
+// large it is, but for those of up to 16 KiB, which are quicker copied. What a Ref has resolved
+// stays readable for as long as a copy of the Ref, or a Pinned, lives, also when the object is
+// evicted meanwhile.
 //
 // Errors, of all that return Result: not_found (it was evicted, its lifetime is over, or its home
 // was started anew), permission (the handle was changed, or its rights do not suffice), stale (that

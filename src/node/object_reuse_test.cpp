@@ -111,6 +111,22 @@ TEST_P(ObjectReuse, WhatOneProcessPutsAnotherFindsWithoutAsking) {
   const auto once = good(fleet_.node(0).put(numbers(10), {.lifetime = Lifetime::readers(1)}));
   good(first_of_other(once.handle()));
   EXPECT_TRUE(eventually([&] { return !good(once.exists()); })) << "its readers are counted";
+  const auto counted = good(fleet_.node(0).put(numbers(10)));
+  good(counted.set_lifetime(Lifetime::readers(1)));
+  good(first_of_other(counted.handle()));
+  EXPECT_TRUE(eventually([&] { return !good(counted.exists()); })) << "from then on, too";
+}
+
+TEST_P(ObjectReuse, ExplainSaysThatASmallObjectIsCopiedFromWhereItIsShown) {
+  const Fleet other = good(Fleet::join(fleet_.describe().front().addresses.front()));
+  const bool shm = GetParam() == LocalTransport::shm;
+  for (int i = 0; i < 3; ++i) {
+    const auto ref = good(fleet_.node(0).put(numbers(10)));
+    const auto there = good(Ref<Numbers>::from(other, ref.handle()));
+    const bool is_shown = shm && i == 2;  // to who has asked twice
+    EXPECT_EQ(good(there.explain()).chosen, is_shown ? "copy" : "message");
+    EXPECT_EQ(to_string(good(there.resolve()).how()), is_shown ? "copy" : "message");
+  }
 }
 
 // Memory that was shown is soon another object's: what is read is one or the other, and never the
@@ -137,6 +153,7 @@ TEST_P(ObjectReuse, MemoryThatIsUsedAgainIsNotTakenForTheObjectThatWasThere) {
   });
   std::size_t wrong = 0;
   std::size_t read = 0;
+  std::size_t copied = 0;
   while (!done) {
     Handle handle;
     std::uint64_t value = 0;
@@ -148,11 +165,13 @@ TEST_P(ObjectReuse, MemoryThatIsUsedAgainIsNotTakenForTheObjectThatWasThere) {
     const auto object = good(Ref<Numbers>::from(other, handle)).resolve();
     if (!object) continue;
     ++read;
+    if (object->how() == ResolvedBy::copy) ++copied;
     const auto is_it = [value](std::uint64_t one) { return one == value; };
     if (!std::ranges::all_of(**object, is_it)) ++wrong;
   }
   writer.join();
   EXPECT_GT(read, 0U);
+  EXPECT_EQ(copied > 0, GetParam() == LocalTransport::shm);
   EXPECT_EQ(wrong, 0U);
 }
 

@@ -162,11 +162,13 @@ class ObjectAccess {
   using Clock = std::chrono::steady_clock;
   [[nodiscard]] bool is_own(NodeId home);
   [[nodiscard]] Result<std::shared_ptr<const View>> own_view(const Handle& handle);
-  // What takes no question; null: the home has to be asked.
-  [[nodiscard]] std::shared_ptr<const View> at_hand(const Handle& handle);
+  // What takes no question; null: the home has to be asked. 0: the usual time.
+  [[nodiscard]] std::shared_ptr<const View> at_hand(const Handle& handle,
+                                                    std::chrono::nanoseconds at_most);
   // Of a small object whose home, on this host, shows where it lies. Its memory is mapped if it is
-  // not yet.
-  [[nodiscard]] std::shared_ptr<const View> copy_shown(const Handle& handle);
+  // not yet, which may take `at_most`.
+  [[nodiscard]] std::shared_ptr<const View> copy_shown(const Handle& handle,
+                                                       std::chrono::nanoseconds at_most);
   [[nodiscard]] detail::CallHandle ask_for(const Handle& handle, std::uint64_t vouched,
                                            std::chrono::nanoseconds at_most);
   [[nodiscard]] detail::CallHandle ask_to_wait(const Handle& handle, std::uint64_t newer_than,

@@ -5,6 +5,7 @@
 
 #include "base/fail.hpp"
 #include "ref/access/access.hpp"
+#include "ref/access/kept_views.hpp"
 #include "ref/access/mappings.hpp"
 #include "ref/access/measured_paths.hpp"
 
@@ -66,7 +67,7 @@ Result<ResolveDecision> ObjectAccess::explain(const Handle& handle) {
   if (is_own(home)) {
     by_memory = Path::pointer;
   } else if (size <= kSmall) {
-    by_memory = Path::message;
+    by_memory = kept_->shown(handle) ? Path::copy : Path::message;
   } else if (mappings_->is_far(home)) {
     by_memory = Path::stream;
   }
@@ -77,7 +78,9 @@ Result<ResolveDecision> ObjectAccess::explain(const Handle& handle) {
   if (!decision.in_memory) memory.why = "its home fetches it from the channel first";
   if (!in_channel) {
     decision.chosen = memory.name;
-    decision.why = "its bytes are in its home's memory, and nowhere else";
+    decision.why = by_memory == Path::copy
+                       ? "its home, on this host, shows where it lies: nobody is asked"
+                       : "its bytes are in its home's memory, and nowhere else";
     decision.paths.push_back(std::move(memory));
     return decision;
   }

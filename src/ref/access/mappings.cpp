@@ -2,13 +2,14 @@
 
 namespace godwit::ref {
 
-Result<SegmentMap::Mapped> ObjectAccess::Mappings::get(const SegmentKey& key) {
+Result<SegmentMap::Mapped> ObjectAccess::Mappings::get(const SegmentKey& key,
+                                                       std::chrono::nanoseconds at_most) {
   if (SegmentMap::Mapped mapped = host_.segments().find(key)) return mapped;
   {
     const std::lock_guard lock(mutex_);
     if (elsewhere_.contains(key.home)) return nullptr;
   }
-  auto mapped = host_.map(key, kPatience);
+  auto mapped = host_.map(key, at_most);
   if (mapped || mapped.error().code != ErrorCode::unsupported) return mapped;
   const std::lock_guard lock(mutex_);
   elsewhere_.insert(key.home);

@@ -17,7 +17,8 @@ class ObjectAccess::Mappings {
   explicit Mappings(AccessHost& host) : host_(host) {}
 
   // Null: objects of that home are not to be mapped here. Errors: those of the host.
-  [[nodiscard]] Result<SegmentMap::Mapped> get(const SegmentKey& key);
+  [[nodiscard]] Result<SegmentMap::Mapped> get(const SegmentKey& key,
+                                               std::chrono::nanoseconds at_most = kPatience);
   // As far as is known: get() was tried.
   [[nodiscard]] bool is_far(NodeId home) {
     const std::lock_guard lock(mutex_);

@@ -41,9 +41,10 @@ struct ObjectAccess::MeasuredPaths {
 
   mutable std::mutex mutex_;
   // In the order of Path.
-  std::array<MeasuredCost, 5> resolved_{MeasuredCost({0.3, 0}), MeasuredCost({10, 0}),
-                                        MeasuredCost({20, 500}), MeasuredCost({50, 1000}),
-                                        MeasuredCost({200, 2000})};
+  static_assert(static_cast<std::size_t>(Path::copy) == 5);
+  std::array<MeasuredCost, 6> resolved_{MeasuredCost({0.3, 0}),    MeasuredCost({10, 0}),
+                                        MeasuredCost({20, 500}),   MeasuredCost({50, 1000}),
+                                        MeasuredCost({200, 2000}), MeasuredCost({1, 100})};
   MeasuredCost put_{ChannelCost{20, 500}};
   MeasuredCost by_home_{ChannelCost{500, 4000}};
 };

@@ -1,4 +1,5 @@
 // Reading objects, wherever their home is.
+#include <algorithm>
 #include <utility>
 
 #include "base/fail.hpp"
@@ -67,28 +68,38 @@ Time ObjectAccess::until(std::chrono::nanoseconds at_most) {
 ViewResult ObjectAccess::resolve(const Handle& handle, std::chrono::nanoseconds at_most) {
   const NodeId home{handle.home};
   if (is_own(home)) return own_view(handle);
-  if (auto view = at_hand(handle)) return view;
-  const std::uint64_t vouched = kept_->wants_voucher(home);
+  if (auto view = kept_->find(handle)) return view;
   const Time ends = until(at_most);
+  const Clock::time_point began = Clock::now();
+  if (auto view = copy_shown(handle, at_most)) {
+    if (paths_ != nullptr) paths_->add(view->path, view->bytes.size(), began);
+    return view;
+  }
+  const std::uint64_t vouched = kept_->wants_voucher(home);
   const Clock::time_point asked_at = Clock::now();
-  detail::CallHandle call = ask_for(handle, vouched, at_most);
+  detail::CallHandle call = ask_for(handle, vouched, detail::time_left(at_most, began));
   call.wait();
   ViewResult view = answered(handle, std::move(call), vouched, asked_at, {.until = ends});
   if (view && paths_ != nullptr) paths_->add((*view)->path, (*view)->bytes.size(), asked_at);
   return view;
 }
 
-std::shared_ptr<const View> ObjectAccess::at_hand(const Handle& handle) {
+std::shared_ptr<const View> ObjectAccess::at_hand(const Handle& handle,
+                                                  std::chrono::nanoseconds at_most) {
   if (auto view = kept_->find(handle)) return view;
-  return copy_shown(handle);
+  return copy_shown(handle, at_most);
 }
 
-std::shared_ptr<const View> ObjectAccess::copy_shown(const Handle& handle) {
+std::shared_ptr<const View> ObjectAccess::copy_shown(const Handle& handle,
+                                                     std::chrono::nanoseconds at_most) {
   auto shown = kept_->shown(handle);
   if (!shown) return nullptr;
   const Whereabouts& place = shown->place;
   const SegmentKey key{NodeId{handle.home}, place.segment, fabric::Access::read};
-  const SegmentMap::Mapped memory = mappings_->get(key).value_or(nullptr);
+  const auto patience = at_most.count() == 0
+                            ? std::chrono::nanoseconds(Mappings::kPatience)
+                            : std::min<std::chrono::nanoseconds>(at_most, Mappings::kPatience);
+  const SegmentMap::Mapped memory = mappings_->get(key, patience).value_or(nullptr);
   if (memory == nullptr || !memory->holds(place.offset, handle.size)) return nullptr;
   Buffer copy = Buffer::copy_of({memory->data() + place.offset, handle.size});
   // Otherwise the memory may have been another object's by then.
@@ -120,13 +131,15 @@ std::vector<ViewResult> ObjectAccess::resolve_together(std::span<const Handle> h
     detail::CallHandle call{};
   };
   const Time ends = until(at_most);
+  const Clock::time_point began = Clock::now();
   std::vector<Asked> all;
   for (const Handle& handle : handles) {
-    Asked& asked = all.emplace_back(Asked{.kept = at_hand(handle)});
+    Asked& asked =
+        all.emplace_back(Asked{.kept = at_hand(handle, detail::time_left(at_most, began))});
     if (asked.kept != nullptr) continue;
     asked.vouched = kept_->wants_voucher(NodeId{handle.home});
     asked.at = Clock::now();
-    asked.call = ask_for(handle, asked.vouched, at_most);
+    asked.call = ask_for(handle, asked.vouched, detail::time_left(at_most, began));
   }
   std::vector<ViewResult> views(all.size());
   std::vector<Fetch> later;

@@ -52,7 +52,7 @@ std::vector<ViewResult> ObjectAccess::resolve_batch(std::span<const Handle> hand
   std::vector<Handle> wanted;
   std::vector<std::size_t> places;  // of their views
   for (std::size_t i = 0; i < handles.size(); ++i) {
-    if (auto view = at_hand(handles[i])) {
+    if (auto view = at_hand(handles[i], {})) {
       views[i] = std::move(view);
       continue;
     }
