@@ -54,11 +54,9 @@ TEST_P(Objects, AnArrayIsReadWhereItIsWanted) {
     ASSERT_TRUE(std::equal(found->begin(), found->end(), values.begin(), values.end())) << count;
     const bool large = count * 8 > (16 << 10);
     // Small ones come with the answer, until this process looks at what the home shows.
-    const ResolvedBy small = shm() && found.how() == ResolvedBy::copy ? ResolvedBy::copy
-                                                                      : ResolvedBy::message;
-    const ResolvedBy how = !large  ? small
-                           : shm() ? ResolvedBy::mapping
-                                   : ResolvedBy::stream;
+    const ResolvedBy small =
+        shm() && found.how() == ResolvedBy::copy ? ResolvedBy::copy : ResolvedBy::message;
+    const ResolvedBy how = !large ? small : shm() ? ResolvedBy::mapping : ResolvedBy::stream;
     EXPECT_EQ(to_string(found.how()), to_string(how));
     good(ref.evict());
   }
