@@ -16,8 +16,7 @@ inline tl::unexpected<Error> failed(std::string_view what, const Error& error) {
 }
 inline tl::unexpected<Error> failed(std::string_view what, const Failure& failure) {
   const bool is_lost = failure.ending == Ending::node_lost;
-  return failed(what,
-                Error{is_lost ? ErrorCode::node_lost : failure.reason, to_string(failure)});
+  return failed(what, Error{is_lost ? ErrorCode::node_lost : failure.reason, to_string(failure)});
 }
 
 }  // namespace godwit::graph

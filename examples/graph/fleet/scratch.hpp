@@ -24,9 +24,8 @@ class Scratch {
     static std::atomic<std::uint32_t> next{0};
     const std::string name =
         fmt::format("{}.{}.{}.{}", where.name(), what, ::getpid(), next.fetch_add(1));
-    auto region =
-        Region<T>::create(where.fleet(), name,
-                          {.elements = elements, .sharding = sharding, .nodes = where.nodes()});
+    auto region = Region<T>::create(
+        where.fleet(), name, {.elements = elements, .sharding = sharding, .nodes = where.nodes()});
     if (!region) return failed("the graph '" + where.name() + "'", region.error());
     return Scratch(*std::move(region));
   }
