@@ -125,7 +125,8 @@ constexpr const char* kRedisNote =
 
 constexpr const char* kWhoNote =
     "In another process: objects are put at the node, by one process, and resolved there by a "
-    "second one that has not seen them, so that the node is asked; the first one sleeps by then, "
+    "second one that has not seen them: up to 16 KiB it copies them from memory that the node "
+    "shows, beyond it asks the node; the first one sleeps by then, "
     "and the second has just resolved another object. "
     "Put + resolve is the sum of both times, without the handle's way between the two. Where it "
     "was put, and in one process: whoever put it resolves it, too, and has small ones still.";

@@ -12,11 +12,32 @@ namespace godwit::bench {
 namespace {
 
 constexpr std::size_t kObjectsEach = 8;
+constexpr std::uint64_t kSmall = 1'000;
+
+using Refs = std::vector<std::vector<Array>>;  // of each thread
+
+Status evict(const Refs& refs) {
+  std::vector<Handle> handles;
+  for (const auto& own : refs) {
+    for (const Array& ref : own) handles.push_back(ref.handle());
+  }
+  if (handles.empty()) return {};
+  const Array& any = refs.front().front();
+  for (const Status& gone : any.door().evict_all(handles)) GODWIT_CHECK(gone);
+  return {};
+}
+
+Status resolve_one(const Setup& setup, const Handle& handle) {
+  GODWIT_TRY(const Array ref, Array::from(setup.fleet(), handle));
+  GODWIT_TRY(const auto object, ref.resolve());
+  return (*object)[0] == 1 ? Status{} : fail(ErrorCode::internal, "the object has changed");
+}
 
 // Each thread does rounds of its own; the rate is of all together.
 template <class Round>  // Status(thread, number)
-Result<Sample> in_threads(const Scope& scope, std::size_t threads, const Round& round) {
-  const Enough enough{.time_ns = scope.quick ? 10'000'000U : 100'000'000U, .rounds = 200'000};
+Result<Sample> in_threads(const Scope& scope, std::size_t threads, const Round& round,
+                          std::size_t rounds = 200'000) {
+  const Enough enough{.time_ns = scope.quick ? 10'000'000U : 100'000'000U, .rounds = rounds};
   std::vector<std::vector<std::uint64_t>> times_ns(threads);
   std::vector<Status> ended(threads);
   const auto work = [&](std::size_t thread) -> Status {
@@ -61,24 +82,55 @@ Result<Sample> count_in_threads(const Scope& scope, std::size_t threads) {
 }
 
 Result<Sample> resolve_in_threads(Setup& setup, std::uint64_t size, std::size_t threads) {
-  std::vector<std::vector<Array>> refs(threads);
+  Refs refs(threads);
   for (auto& own : refs) {
     for (std::size_t i = 0; i < kObjectsEach; ++i) {
       GODWIT_TRY(Array ref, setup.node().put(setup.words(size)));
       own.push_back(std::move(ref));
     }
   }
-  const auto resolve = [&](std::size_t thread, std::size_t number) -> Status {
-    const Handle& handle = refs[thread][number % kObjectsEach].handle();
-    GODWIT_TRY(const Array ref, Array::from(setup.fleet(), handle));
-    GODWIT_TRY(const auto object, ref.resolve());
-    if ((*object)[0] != 1) return fail(ErrorCode::internal, "the object has changed");
-    return {};
-  };
-  auto sample = in_threads(setup.scope(), threads, resolve);
-  for (const auto& own : refs) {
-    for (const Array& ref : own) GODWIT_CHECK(ref.evict());
+  auto sample = in_threads(setup.scope(), threads, [&](std::size_t thread, std::size_t number) {
+    return resolve_one(setup, refs[thread][number % kObjectsEach].handle());
+  });
+  GODWIT_CHECK(evict(refs));
+  return sample;
+}
+
+// Each object once. Of those that are put together this process keeps none: it finds them as any
+// other process of the host would.
+Result<Sample> resolve_shown_in_threads(Setup& setup, std::size_t threads) {
+  constexpr std::size_t kEach = 4'000;
+  const std::vector<std::span<const std::uint64_t>> values(kEach, setup.words(kSmall));
+  Refs refs(threads);
+  for (auto& own : refs) {
+    for (auto& ref : setup.node().put_batch(std::span(values))) {
+      GODWIT_CHECK(ref);
+      own.push_back(*std::move(ref));
+    }
   }
+  auto sample = in_threads(
+      setup.scope(), threads,
+      [&](std::size_t thread, std::size_t number) {
+        return resolve_one(setup, refs[thread][number].handle());
+      },
+      kEach);
+  GODWIT_CHECK(evict(refs));
+  return sample;
+}
+
+Result<Sample> put_in_threads(Setup& setup, std::size_t threads, bool resolves) {
+  constexpr std::size_t kEach = 4'000;
+  Refs refs(threads);
+  for (auto& own : refs) own.reserve(kEach);
+  auto sample = in_threads(
+      setup.scope(), threads,
+      [&](std::size_t thread, std::size_t) -> Status {
+        GODWIT_TRY(Array ref, setup.node().put(setup.words(kSmall)));
+        refs[thread].push_back(std::move(ref));
+        return resolves ? resolve_one(setup, refs[thread].back().handle()) : Status{};
+      },
+      kEach);
+  GODWIT_CHECK(evict(refs));
   return sample;
 }
 
@@ -99,7 +151,7 @@ Status measure_threads(const Scope& scope, const std::string& what, bool has_goa
     return fmt::format("{}, {} thread{}", what, threads, threads == 1 ? "" : "s");
   };
   Contenders all;
-  for (const std::size_t threads : {1, 2, 4}) {
+  for (const std::size_t threads : {1, 2, 3, 4}) {
     std::optional<Contenders::Beside> beside;
     if (threads > 1) beside = {title(1), By::rate, {}};
     if (threads == 2 && has_goal) beside->goal = Goal{Goal::Kind::ratio_at_least, 1.5};
@@ -138,11 +190,35 @@ Status measure_resolving(const Scope& scope, LocalTransport transport, std::uint
   return {};
 }
 
+// What is done once for each object.
+Status measure_firsts(const Scope& scope, Table& table) {
+  GODWIT_TRY(
+      const auto setup,
+      Setup::start(scope, {.spin_us = kDefaultSpinUs, .pinned = false, .largest_bytes = kSmall}));
+  // Who has not asked this home before does not look at what it shows.
+  for (int i = 0; i < 3; ++i) {
+    GODWIT_TRY(const Array any, setup->node().put(setup->words(kSmall)));
+    GODWIT_CHECK(any.evict());
+  }
+  GODWIT_CHECK(measure_threads(
+      scope, "godwit resolve shm, 1 KB, each once", true,
+      [&](std::size_t threads) { return resolve_shown_in_threads(*setup, threads); }, table));
+  GODWIT_CHECK(measure_threads(
+      scope, "godwit put shm, 1 KB", false,
+      [&](std::size_t threads) { return put_in_threads(*setup, threads, false); }, table));
+  return measure_threads(
+      scope, "godwit put + resolve shm, 1 KB", false,
+      [&](std::size_t threads) { return put_in_threads(*setup, threads, true); }, table);
+}
+
 }  // namespace
 
 Result<Table> run_ref_threads(const Scope& scope) {
   Table table{.suite = "threads",
-              .title = "Threads of one client resolve objects of their own, again and again"};
+              .title =
+                  "Threads of one client resolve objects of their own, again and again if "
+                  "nothing else is said"};
+  run_on_core(-1);  // what an earlier suite left would hold for all threads
   GODWIT_CHECK(measure_threads(
       scope, "a loop that shares nothing", false,
       [&](std::size_t threads) { return count_in_threads(scope, threads); }, table));
@@ -151,6 +227,7 @@ Result<Table> run_ref_threads(const Scope& scope) {
       GODWIT_CHECK(measure_resolving(scope, transport, size, table));
     }
   }
+  GODWIT_CHECK(measure_firsts(scope, table));
   table.notes.push_back(fmt::format(
       "Not pinned; everybody spins {} us before it sleeps. The ratio is of the rates of "
       "all threads together. Where one thread and the node keep all cores busy, there is "
