@@ -48,9 +48,9 @@ class ThreadCarrier final : public Carrier {
 };
 
 // What the members of a group have in common: the boards of exchanges that not all have opened yet.
-class Meeting {
+class ThreadMeeting {
  public:
-  explicit Meeting(Rank ranks) : ranks_(ranks) {}
+  explicit ThreadMeeting(Rank ranks) : ranks_(ranks) {}
   [[nodiscard]] Rank ranks() const noexcept { return ranks_; }
 
   [[nodiscard]] std::shared_ptr<Board> board(std::uint64_t serial) {
@@ -74,7 +74,7 @@ class Meeting {
 
 class ThreadMember final : public detail::GroupCore {
  public:
-  ThreadMember(std::shared_ptr<Meeting> meeting, Rank rank)
+  ThreadMember(std::shared_ptr<ThreadMeeting> meeting, Rank rank)
       : meeting_(std::move(meeting)), rank_(rank) {}
   Rank rank() const noexcept override { return rank_; }
   Rank ranks() const noexcept override { return meeting_->ranks(); }
@@ -83,7 +83,7 @@ class ThreadMember final : public detail::GroupCore {
   }
 
  private:
-  std::shared_ptr<Meeting> meeting_;
+  std::shared_ptr<ThreadMeeting> meeting_;
   Rank rank_;
   std::uint64_t opened_ = 0;
 };
@@ -102,7 +102,7 @@ Result<std::vector<Group>> Group::threads(Rank ranks) {
   if (ranks < 1 || ranks > kMaxRanks) {
     return fail(ErrorCode::invalid_argument, "a group has 1 to {} ranks, not {}", kMaxRanks, ranks);
   }
-  const auto meeting = std::make_shared<forward::Meeting>(ranks);
+  const auto meeting = std::make_shared<forward::ThreadMeeting>(ranks);
   std::vector<Group> members;
   for (Rank rank = 0; rank < ranks; ++rank) {
     members.emplace_back(std::make_shared<forward::ThreadMember>(meeting, rank));
