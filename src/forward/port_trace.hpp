@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "godwit/export.hpp"
 #include "godwit/kernel.hpp"
 #include "trace/chrome_trace.hpp"
 #include "trace/events.hpp"
@@ -51,10 +52,8 @@ class PortTrace {
     Duration lasted{};
     std::uint64_t items = 0;
   };
-  void record(std::string_view name, std::size_t worker, const Timed& timed) noexcept {
-    if (!ring_) return;
-    ring_->record(name, static_cast<std::uint32_t>(worker), timed.begin, timed.lasted, timed.items);
-  }
+  // Out of line: the GPU's library records too, and the ring's own functions are hidden from it.
+  GODWIT_API void record(std::string_view name, std::size_t worker, const Timed& timed) noexcept;
   // How much a rank has needed at most of something, each time that it is more.
   class Mark {
    public:
