@@ -98,6 +98,11 @@ stage_install() {
   attempt "install" install_copy
   attempt "find_package" use_with_find_package
   attempt "pkg-config" use_with_pkg_config
+  if has_cuda; then
+    attempt "find_package with CUDA" use_cuda_with_find_package
+  else
+    say "skipped: find_package with CUDA, since this build found no nvcc"
+  fi
 }
 
 # run_stage NAME: prints its output, appends one line to the summary.
