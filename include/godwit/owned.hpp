@@ -21,16 +21,42 @@
 
 namespace godwit {
 
+namespace detail {
+
+// What is lent is the object, so a Ref of an older version leads to the newest one, which stays
+// that for as long as the borrow lives, but for what its writer publishes.
+template <class T>
+struct Lent {
+  Ref<T> newest;
+  std::uint64_t borrow;
+};
+
+template <class T>
+[[nodiscard]] Result<Lent<T>> lend(const Ref<T>& ref, bool to_write) {
+  auto borrow = ref.door().borrow(ref.handle(), to_write);
+  if (!borrow) return tl::unexpected(std::move(borrow).error());
+  auto newest = ref.latest();
+  if (!newest) {
+    ref.door().give_back(ref.handle(), *borrow);
+    return tl::unexpected(std::move(newest).error());
+  }
+  // The one that came may be resolved already.
+  return Lent<T>{*newest == ref ? ref : *std::move(newest), *borrow};
+}
+
+}  // namespace detail
+
 // An object lent to this process for reading. Move-only; ends with it. While it lives nobody
 // changes or ends the object.
 template <class T>
 class Borrowed {
  public:
-  // Anybody who has a Ref may borrow. Errors: borrowed (somebody writes), and those of resolve().
+  // Anybody who has a Ref of any version may borrow; it is the newest that is lent. Errors:
+  // borrowed (somebody writes), and those of resolve().
   [[nodiscard]] static Result<Borrowed> from(const Ref<T>& ref) {
-    auto borrow = ref.door().borrow(ref.handle(), false);
-    if (!borrow) return tl::unexpected(std::move(borrow).error());
-    return Borrowed(ref, *borrow);
+    auto lent = detail::lend(ref, false);
+    if (!lent) return tl::unexpected(std::move(lent).error());
+    return Borrowed(std::move(lent->newest), lent->borrow);
   }
   Borrowed(Borrowed&& other) noexcept
       : ref_(other.ref_), borrow_(std::exchange(other.borrow_, 0)) {}
@@ -66,14 +92,9 @@ class BorrowedMut {
  public:
   // Errors: borrowed (by whom), and those of a Ref.
   [[nodiscard]] static Result<BorrowedMut> from(const Ref<T>& ref) {
-    auto borrow = ref.door().borrow(ref.handle(), true);
-    if (!borrow) return tl::unexpected(std::move(borrow).error());
-    auto newest = ref.latest();
-    if (!newest) {
-      ref.door().give_back(ref.handle(), *borrow);
-      return tl::unexpected(std::move(newest).error());
-    }
-    return BorrowedMut(*std::move(newest), *borrow);
+    auto lent = detail::lend(ref, true);
+    if (!lent) return tl::unexpected(std::move(lent).error());
+    return BorrowedMut(std::move(lent->newest), lent->borrow);
   }
   BorrowedMut(BorrowedMut&& other) noexcept
       : ref_(other.ref_), borrow_(std::exchange(other.borrow_, 0)) {}
@@ -117,6 +138,10 @@ struct OwnershipOffer {
 
 // The one owner of an object, which ends with it. Move-only; one thread at a time. If it is
 // borrowed at that moment, it ends with the last borrow.
+//
+// It owns the object, not one version of it: whatever it does, it does to the newest, whoever
+// published that, here or in another process. That takes a question to the home each time; who
+// reads often borrows.
 template <class T>
 class Owned {
  public:
@@ -164,24 +189,44 @@ class Owned {
   }
   ~Owned() { drop(); }
 
-  [[nodiscard]] decltype(auto) operator*() const { return **ref_; }
-  [[nodiscard]] auto operator->() const { return ref_->operator->(); }
-  // To be given to readers; it keeps nothing alive. Not after release().
-  [[nodiscard]] const Ref<T>& ref() const noexcept { return *ref_; }
+  // The newest value. Both throw ResolveError if it cannot be had. It stays until the next use of
+  // this Owned after somebody has published another; what is borrowed or resolved stays longer.
+  [[nodiscard]] decltype(auto) operator*() const { return *newest(); }
+  [[nodiscard]] auto operator->() const { return newest().operator->(); }
+  [[nodiscard]] Result<Pinned<T>> resolve() const {
+    for (int attempt = 1;; ++attempt) {
+      if (const Status known = refresh(); !known) return tl::unexpected(known.error());
+      auto pinned = ref_->resolve();
+      // A quick writer: nobody had kept the version that was the newest a moment ago.
+      const bool missed = !pinned && pinned.error().code == ErrorCode::stale;
+      if (!missed || attempt == kAttempts) return pinned;
+    }
+  }
+  // To be given to readers; it keeps nothing alive. Of the newest version, or, if the home does not
+  // answer, of the last one that this has seen. Not after release().
+  [[nodiscard]] Ref<T> ref() const {
+    static_cast<void>(refresh());
+    return *ref_;
+  }
 
   [[nodiscard]] Result<Borrowed<T>> borrow() const { return Borrowed<T>::from(*ref_); }
   [[nodiscard]] Result<BorrowedMut<T>> borrow_mut() const { return BorrowedMut<T>::from(*ref_); }
-  // Publishes a new version. Errors: borrowed.
+  // Publishes a new version after the newest. Errors: borrowed; stale (others were quicker twice).
   template <class V>
   Status update(const V& value) {
     auto next = ref_->update(value);
+    // Who had borrowed it for writing has published one.
+    if (!next && next.error().code == ErrorCode::stale) {
+      if (const Status known = refresh(); !known) return known;
+      next = ref_->update(value);
+    }
     if (!next) return tl::unexpected(std::move(next).error());
     ref_ = *std::move(next);
     return {};
   }
   // Another object with the same value, at the same home.
   [[nodiscard]] Result<Owned> clone() const {
-    auto pinned = ref_->resolve();
+    auto pinned = resolve();
     if (!pinned) return tl::unexpected(std::move(pinned).error());
     const std::span<const std::byte> bytes = pinned->bytes();
     auto handle =
@@ -204,18 +249,34 @@ class Owned {
     if (const Status done = ref_->door().disown(ref_->handle()); !done) {
       return tl::unexpected(done.error());
     }
-    return *std::exchange(ref_, std::nullopt);
+    Ref<T> last = ref();
+    ref_.reset();
+    return last;
   }
 
  private:
+  static constexpr int kAttempts = 8;
+
   explicit Owned(Ref<T> ref) : ref_(std::move(ref)) {}
+  // What this version has resolved stays, if it is still the newest.
+  [[nodiscard]] Status refresh() const {
+    auto newest = ref_->latest();
+    if (!newest) return tl::unexpected(std::move(newest).error());
+    if (*newest != *ref_) ref_ = *std::move(newest);
+    return {};
+  }
+  // Resolved, and kept so.
+  [[nodiscard]] const Ref<T>& newest() const {
+    if (auto pinned = resolve(); !pinned) throw ResolveError(std::move(pinned).error());
+    return *ref_;
+  }
   // The home knows who owns it: if somebody has accepted it meanwhile, this does nothing.
   void drop() noexcept {
     if (ref_) ref_->door().drop_owned(ref_->handle());
     ref_.reset();
   }
 
-  std::optional<Ref<T>> ref_;
+  mutable std::optional<Ref<T>> ref_;  // of the newest version that is known here
 };
 
 }  // namespace godwit

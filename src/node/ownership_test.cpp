@@ -48,7 +48,43 @@ TEST_P(Ownership, ReadersOrOneWriter) {
     EXPECT_EQ(writer->size(), 5);
   }
   EXPECT_TRUE(eventually([&] { return owned.borrow().has_value(); }));
-  EXPECT_EQ((*good(owned.ref().latest())).size(), 5);
+  EXPECT_EQ(owned->size(), 5);
+}
+
+TEST_P(Ownership, AnOwnerSeesWhatItsBorrowersWrote) {
+  auto other = good(Fleet::join(fleet_.describe().front().addresses.front()));
+  auto owned = good(Owned<Numbers>::put(fleet_.node(0), numbers(100)));
+  const Handle first = owned.ref().handle();
+  std::size_t size = 1'000;
+  const auto expect_newest_after = [&](const auto& borrow_mut) {
+    const auto lend = [&] {
+      {
+        auto writer = good(borrow_mut());
+        good(writer.update(numbers(++size)));
+      }
+      EXPECT_TRUE(eventually([&] { return good(owned.ref().status()).borrows == 0; }));
+    };
+    EXPECT_GT(owned->size(), 0) << "it has resolved the version before";
+    lend();
+    EXPECT_EQ(owned->size(), size);
+    lend();
+    EXPECT_EQ((*owned).back(), size + 6);
+    lend();
+    EXPECT_EQ(good(owned.borrow())->size(), size);
+    lend();
+    EXPECT_EQ(good(owned.clone())->size(), size);
+    lend();
+    EXPECT_EQ((*owned.ref()).size(), size) << "what it gives to readers is not stale";
+    EXPECT_TRUE(eventually([&] { return good(owned.ref().status()).borrows == 0; }));
+    lend();
+    good(owned.update(numbers(++size)));
+    EXPECT_EQ(owned->size(), size);
+  };
+  expect_newest_after([&] { return owned.borrow_mut(); });
+  // Of another process, which has a handle of the first version only.
+  const auto theirs = good(Ref<Numbers>::from(other, first));
+  expect_newest_after([&] { return BorrowedMut<Numbers>::from(theirs); });
+  EXPECT_EQ(good(Borrowed<Numbers>::from(theirs))->size(), size);
 }
 
 // Defects 7 and 8 of ProxyStore's: a reader can change what its owner sees.
