@@ -74,6 +74,59 @@ TEST(DeterministicExchange, IsTheSameInEveryRunWithAnyWorkersAndChunks) {
   }
 }
 
+struct Spark {
+  std::uint64_t id = 0;
+  std::uint32_t step = 0;
+};
+
+// Particles become particles and sparks, and so do sparks: in which order one kind is processed
+// beside the other decides in which order both arrive next.
+std::vector<std::uint64_t> cascade(Rank ranks, const ExchangeOptions& options) {
+  std::vector<std::uint64_t> order(static_cast<std::size_t>(ranks));
+  const Status done = run_ranks(ranks, [&](Group& group) -> Status {
+    GODWIT_TRY(auto exchange, (Exchange<Particle, Spark>::create(group, options)));
+    std::uint64_t& mine = order[static_cast<std::size_t>(group.rank())];
+    const Walk walk{.ranks = ranks};
+    for (std::uint64_t i = 0; i < 500; ++i) {
+      const std::uint64_t id = Walk::seed_id(group.rank(), i);
+      if (i % 3 == 0) {
+        exchange.emit(Spark{.id = id}, walk.destination(id, 0, group.rank()));
+      } else {
+        exchange.emit(Particle{.id = id}, walk.destination(id, 0, group.rank()));
+      }
+    }
+    for (;;) {
+      GODWIT_TRY(const Round round, exchange.advance());
+      if (round.alive == 0) return {};
+      for (const auto& one : exchange.template incoming<Particle>()) mine = mix64(mine + one.id);
+      for (const auto& one : exchange.template incoming<Spark>()) mine = mix64(mine ^ one.id);
+      exchange.process([&walk](const auto& one, auto& out) {
+        if (one.step == 4) return;
+        const std::uint32_t step = one.step + 1;
+        const std::uint64_t id = Walk::follower_id(one.id, step, 0);
+        out.emit(Particle{.id = id, .step = step}, walk.destination(id, step, out.rank()));
+        if (id % 2 == 0) out.emit(Spark{id, step}, walk.destination(~id, step, out.rank()));
+      });
+    }
+  });
+  EXPECT_TRUE(done) << done.error().message;
+  return order;
+}
+
+TEST(DeterministicExchange, OfSeveralKindsIsTheSameWithAnyWorkersAndChunks) {
+  for (const Rank ranks : {1, 3}) {
+    const std::vector<std::uint64_t> first = cascade(ranks, {.deterministic = true});
+    for (const std::size_t chunk_bytes : {1024U, 4096U, 65536U}) {
+      for (const std::size_t workers : {1U, 2U, 5U}) {
+        SCOPED_TRACE(testing::Message() << chunk_bytes << " bytes, " << workers << " workers");
+        EXPECT_EQ(
+            cascade(ranks, {.chunk_bytes = chunk_bytes, .workers = workers, .deterministic = true}),
+            first);
+      }
+    }
+  }
+}
+
 TEST(DeterministicExchange, KeepsTheOrderOfEverySource) {
   const Status done = run_ranks(3, [](Group& group) -> Status {
     GODWIT_TRY(auto exchange,

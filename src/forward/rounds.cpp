@@ -73,9 +73,11 @@ void CpuPort::take_incoming() {
   filling().clear();
   ++current_;
   if (options_.deterministic) {
+    // By kind before source, as on a GPU: when a chunk of one kind is full beside those of another
+    // depends on its size and on the workers.
     std::sort(chunks.begin(), chunks.end(), [](const Chunk* a, const Chunk* b) {
-      return std::tuple(a->priority < b->priority, a->source, a->sequence) <
-             std::tuple(b->priority < a->priority, b->source, b->sequence);
+      return std::tuple(a->priority < b->priority, a->kind, a->source, a->sequence) <
+             std::tuple(b->priority < a->priority, b->kind, b->source, b->sequence);
     });
   } else {
     std::stable_sort(chunks.begin(), chunks.end(),
