@@ -119,6 +119,7 @@ class CpuPort final : public detail::Port, public Outpost, private Termination::
   void take_incoming();
   void fold(const Chunk& chunk);
   void process_chunks(std::span<Chunk* const> chunks, const Process& process);
+  void end_pass() noexcept;
   void process_chunk(const Chunk& chunk, std::size_t worker, const Process& process);
 
   // free_run.cpp

@@ -127,6 +127,32 @@ TEST(DeterministicExchange, OfSeveralKindsIsTheSameWithAnyWorkersAndChunks) {
   }
 }
 
+TEST(DeterministicExchange, BringsWhatTheHostEmitsAfterAKernelBehindWhatTheKernelDid) {
+  for (const std::size_t workers : {1U, 2U, 5U}) {
+    const Status done = run_ranks(1, [&](Group& group) -> Status {
+      GODWIT_TRY(auto exchange,
+                 Exchange<Particle>::create(
+                     group, {.chunk_bytes = 1024, .workers = workers, .deterministic = true}));
+      constexpr std::uint64_t kParticles = 1000;
+      for (std::uint64_t id = 0; id < kParticles; ++id) exchange.emit(Particle{.id = id}, 0);
+      for (int round = 0; round < 3; ++round) {
+        GODWIT_TRY(const Round arrived, exchange.advance());
+        EXPECT_EQ(arrived.incoming, kParticles);
+        std::uint64_t next = 0;
+        for (const auto& one : exchange.template incoming<Particle>()) EXPECT_EQ(one.id, next++);
+        exchange.process([](const Particle& one, auto& out) {
+          if (one.id < kParticles - 10) out.emit(one, 0);
+        });
+        for (std::uint64_t id = kParticles - 10; id < kParticles; ++id) {
+          exchange.emit(Particle{.id = id}, 0);
+        }
+      }
+      return {};
+    });
+    ASSERT_TRUE(done) << done.error().message;
+  }
+}
+
 TEST(DeterministicExchange, KeepsTheOrderOfEverySource) {
   const Status done = run_ranks(3, [](Group& group) -> Status {
     GODWIT_TRY(auto exchange,

@@ -7,7 +7,7 @@ namespace godwit::forward {
 Outbox::Outbox(std::span<const detail::ItemType> types, Rank ranks, std::size_t worker)
     : types_(types),
       ranks_(ranks),
-      next_sequence_(std::uint64_t{worker} << kWorkerShift),
+      worker_(worker),
       cursors_(types.size() * kPriorities * static_cast<std::size_t>(ranks)),
       emitted_to_(static_cast<std::size_t>(ranks)),
       sent_back_to_(static_cast<std::size_t>(ranks)) {}
@@ -29,7 +29,7 @@ Chunk* Outbox::seal(std::size_t slot, std::uint64_t round) noexcept {
   chunk->used = static_cast<std::uint32_t>(cursor.at - chunk->items());
   cursor = {};
   chunk->round = round;
-  chunk->sequence = next_sequence_++;
+  chunk->sequence = pass_ << kPassShift | worker_ << kWorkerShift | sealed_++;
   emissions_ += chunk->count;
   emitted_to_[static_cast<std::size_t>(chunk->destination)] += chunk->count;
   return chunk;

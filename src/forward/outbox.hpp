@@ -29,13 +29,18 @@ class Outbox {
   // Gives the open chunk back, and what is in it is gone.
   void close(std::size_t slot) noexcept;
 
-  // The next chunk's sequence is a later one than this.
+  // Of chunks that are sealed in the same pass, the next one's sequence is later than this.
   void count_from(std::uint64_t sequence) noexcept {
-    next_sequence_ = std::max(next_sequence_, sequence + 1);
+    sealed_ = std::max(sealed_, (sequence & kSealedMask) + 1);
   }
   [[nodiscard]] static std::size_t worker_of(std::uint64_t sequence) noexcept {
-    return sequence >> kWorkerShift;
+    return (sequence >> kWorkerShift) & kMaxWorker;
   }
+  // From one pass of all workers over items to the next, all that any of them emits follows what
+  // was sealed before; up to kMaxPass, from where on workers come one after another again.
+  static constexpr std::uint64_t kMaxPass = 4095;
+  void begin_next_pass() noexcept { pass_ = std::min(pass_ + 1, kMaxPass); }
+  void begin_round() noexcept { pass_ = 0; }
 
   // Gives back whatever is open, items and all.
   void drop_all() noexcept;
@@ -53,14 +58,19 @@ class Outbox {
   void count(std::span<std::uint64_t> emitted_to) const noexcept;
 
  private:
-  // Sequences of a later worker follow all of an earlier one's.
-  static constexpr unsigned kWorkerShift = 48;
+  // A sequence is the pass, the worker, and how many chunks the worker has sealed before, ever.
+  static constexpr unsigned kPassShift = 52;
+  static constexpr unsigned kWorkerShift = 40;
+  static constexpr std::uint64_t kMaxWorker = 4095;
+  static constexpr std::uint64_t kSealedMask = (std::uint64_t{1} << kWorkerShift) - 1;
 
   [[nodiscard]] std::uint32_t items_in(const Cursor& cursor) const noexcept;
 
   std::span<const detail::ItemType> types_;
   Rank ranks_;
-  std::uint64_t next_sequence_;
+  std::uint64_t worker_;
+  std::uint64_t pass_ = 0;
+  std::uint64_t sealed_ = 0;
   std::vector<Cursor> cursors_;
   std::uint64_t emissions_ = 0;
   std::vector<std::uint64_t> emitted_to_;

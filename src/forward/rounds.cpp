@@ -38,7 +38,10 @@ void CpuPort::release_incoming() noexcept {
 void CpuPort::send_round_end() {
   const std::lock_guard lock(lock_);
   unspill();
-  for (Outbox& outbox : outboxes_) flush(outbox);
+  for (Outbox& outbox : outboxes_) {
+    flush(outbox);
+    outbox.begin_round();
+  }
   Arrivals& mine = filling();
   for (Chunk* const chunk : std::exchange(stayed_, {})) {
     mine.add(chunk);
@@ -124,6 +127,16 @@ void CpuPort::process_chunks(std::span<Chunk* const> chunks, const Process& proc
       span.count(chunks[i]->count);
     }
   });
+  if (options_.deterministic) end_pass();
+}
+
+// What is emitted from now on, by the host or by the next kernel, follows what all workers did.
+void CpuPort::end_pass() noexcept {
+  const std::lock_guard lock(lock_);
+  for (Outbox& outbox : outboxes_) {
+    flush(outbox);
+    outbox.begin_next_pass();
+  }
 }
 
 void CpuPort::process_chunk(const Chunk& chunk, std::size_t worker, const Process& process) {
