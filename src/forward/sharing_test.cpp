@@ -21,6 +21,8 @@ struct Totals {
   std::atomic<std::uint64_t> hashes = 0;
   std::atomic<std::uint64_t> taken_over = 0;
   std::atomic<std::uint64_t> by_others = 0;  // tasks of rank 0 that another rank processed
+  std::atomic<std::uint64_t> by_rank_1 = 0;  // of them
+  std::atomic<std::uint64_t> taken_over_by_rank_1 = 0;
 };
 
 // All tasks begin on rank 0, and stay with it if nobody takes them.
@@ -38,9 +40,12 @@ Status run_tasks(Group& group, std::uint32_t shares_work, std::size_t workers, T
                totals.hashes += state;
                ++totals.processed;
                if (out.rank() != 0) ++totals.by_others;
+               if (out.rank() == 1) ++totals.by_rank_1;
                if (task.steps > 0) out.emit(Task{task.id, task.steps - 1}, 0);
              }));
-  totals.taken_over += exchange.status().taken_over;
+  const std::uint64_t taken_over = exchange.status().taken_over;
+  totals.taken_over += taken_over;
+  if (group.rank() == 1) totals.taken_over_by_rank_1 += taken_over;
   return {};
 }
 
@@ -75,6 +80,8 @@ TEST(SharedWork, StaysWithThoseWhoHoldTheData) {
       3, [&](Group& group) { return run_tasks(group, group.rank() == 1 ? 2 : 1, 1, totals); });
   ASSERT_TRUE(done) << done.error().message;
   EXPECT_EQ(totals.processed, 60'000U);
+  EXPECT_EQ(totals.by_rank_1, 0U);
+  EXPECT_EQ(totals.taken_over_by_rank_1, 0U);
   Totals alone;
   const Status also_done =
       run_ranks(3, [&](Group& group) { return run_tasks(group, 0, 1, alone); });
