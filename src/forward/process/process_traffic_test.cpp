@@ -5,6 +5,7 @@
 #include <mutex>
 #include <numeric>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/fail.hpp"
@@ -203,29 +204,58 @@ TEST_P(ProcessItems, OfDifferentTypesAreRefusedBeforeAnythingMoves) {
   processes.expect_success();
 }
 
-// Work that is taken over goes from its source through one process to another.
+// All work is rank 1's. Until it hears that another rank has processed some, it sends its own back
+// to where it comes from: so however the ranks are scheduled, the run does not end before work was
+// taken over, from its source through one process to another.
+struct TakenOver {
+  enum : std::uint64_t { work, sent_back, news };
+
+  Rank rank;
+  std::uint64_t* processed;
+  bool* is_known;
+
+  template <class Out>
+  void operator()(const Wide& wide, Out& out) const {
+    if (wide.value == news) {
+      if (rank == 1) *is_known = true;
+      if (rank != 1) out.emit(wide, 1, Priority::urgent);  // taken over, too
+    } else if (wide.value == sent_back) {
+      out.emit(Wide{work}, 1);
+    } else if (rank == 1 && !*is_known) {
+      out.emit(Wide{sent_back}, 0);
+    } else {
+      ++*processed;
+      if (rank != 1 && !std::exchange(*is_known, true)) out.emit(Wide{news}, 1, Priority::urgent);
+    }
+  }
+};
+
 TEST_P(ProcessItems, AreTakenOverByRanksThatHaveNothingToDo) {
   RankProcesses processes(3, GetParam(), [](Group& group) -> Status {
     GODWIT_TRY(auto exchange,
                Exchange<Wide>::create(group, {.chunk_bytes = 1024, .shares_work = 1}));
     constexpr std::uint64_t kItems = 20'000;
-    for (std::uint64_t i = 0; i < kItems && group.rank() == 0; ++i) exchange.emit(Wide{1}, 1);
-    std::uint64_t sum = 0;
-    const auto kernel = [&](const Wide& wide, auto&) {
-      std::uint64_t spent = wide.value;
-      for (int i = 0; i < 200; ++i) spent = spent * 6364136223846793005U + 1;
-      sum += spent == 0 ? 2 : 1;
-    };
-    GODWIT_CHECK(exchange.run(kernel));
+    for (std::uint64_t i = 0; i < kItems && group.rank() == 0; ++i) {
+      exchange.emit(Wide{TakenOver::work}, 1);
+    }
+    std::uint64_t processed = 0;
+    bool is_known = false;
+    GODWIT_CHECK(exchange.run(TakenOver{group.rank(), &processed, &is_known}));
     struct Sum {
-      std::uint64_t value;
+      std::uint64_t processed;
+      std::uint64_t taken_over;
     };
     GODWIT_TRY(auto sums, Exchange<Sum>::create(group));
-    for (Rank rank = 0; rank < group.ranks(); ++rank) sums.emit(Sum{sum}, rank);
+    const std::uint64_t taken_over = exchange.status().taken_over;
+    for (Rank rank = 0; rank < group.ranks(); ++rank) sums.emit(Sum{processed, taken_over}, rank);
     GODWIT_CHECK(sums.advance());
-    std::uint64_t total = 0;
-    for (const Sum& one : sums.template incoming<Sum>()) total += one.value;
-    return expect_that(total == kItems, "every item was processed once");
+    Sum total{};
+    for (const Sum& one : sums.template incoming<Sum>()) {
+      total.processed += one.processed;
+      total.taken_over += one.taken_over;
+    }
+    GODWIT_CHECK(expect_that(total.taken_over > 0, "some items were taken over"));
+    return expect_that(total.processed == kItems, "every item was processed once");
   });
   processes.expect_success();
 }
