@@ -24,9 +24,9 @@ struct ExchangeOptions {
   std::string spill_folder = {};
   // Threads that run the kernel on this rank, the calling one included.
   std::size_t workers = 1;
-  // Incoming items in the order of their source ranks, and of one source in the order in which a
-  // single worker would have emitted them: the same in every run, however ranks are laid out. run()
-  // goes by rounds then.
+  // Incoming items by priority, then one kind after another, each in the order of its source ranks,
+  // and of one source in the order in which a single worker would have emitted them: the same in
+  // every run, however ranks are laid out. run() goes by rounds then.
   bool deterministic = false;
   // Ranks that give the same number here, not 0, hold the same data: in a run without rounds, one
   // that has nothing to do takes over items that wait at another. Its kernel processes them then,
