@@ -15,8 +15,9 @@
 // are a team: items between them are written straight into their destination's queue in the GPU's
 // memory, whoever emits them, and advance() moves nothing. Other members may be on other GPUs or
 // hosts, or make a godwit::Exchange with the same item types and run the same functors on a CPU. To
-// them items are copied when a round ends: from GPU to GPU within a process, else through pinned
-// memory of the host, and on by threads, shared memory or the network, whichever leads there.
+// them items are copied when a round ends: from GPU to GPU between threads of one run_ranks() or
+// Group::threads(), else through pinned memory of the host, and on by threads, shared memory or the
+// network, whichever leads there.
 //
 // With members outside its team a rank goes through rounds together with all of them, and
 //   - an item that could not be taken ends the exchange, on all ranks;
