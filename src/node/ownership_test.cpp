@@ -237,6 +237,7 @@ TEST_P(Promises, ReadersAreToldOfNewVersions) {
     EXPECT_EQ(next.handle().version, 2);
     EXPECT_EQ((*next).size(), 20);
   });
+  EXPECT_TRUE(eventually([&] { return waiters() == 1; })) << "it waits before there is one";
   const auto second = good(first.update(numbers(20)));
   reader.join();
 }
