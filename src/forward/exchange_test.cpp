@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <mutex>
 #include <numeric>
 #include <vector>
@@ -170,6 +171,31 @@ TEST(Exchange, ProcessesUrgentItemsFirst) {
     if (group.rank() == 1) {
       EXPECT_THAT(order, testing::ElementsAre(3, 4, 2, 1));
     }
+    return {};
+  });
+}
+
+// One rank and one worker, so that nothing depends on who is quicker.
+TEST(Exchange, LetsUrgentItemsOvertakeInARunWithoutRounds) {
+  on_ranks(1, [](Group& group) -> Status {
+    GODWIT_TRY(auto exchange, Exchange<Ball>::create(group, {.chunk_bytes = 1024}));
+    constexpr std::uint32_t kBalls = 100'000;
+    for (std::uint32_t id = 1; id <= kBalls; ++id) {
+      exchange.emit(Ball{.id = id}, 0, Priority::background);
+    }
+    exchange.emit(Ball{.id = 0}, 0, Priority::urgent);
+    std::vector<std::uint32_t> order;
+    GODWIT_CHECK(exchange.run([&](const Ball& ball, auto& out) {
+      // As late as half of them have been processed, another one comes into being.
+      if (order.size() == kBalls / 2) out.emit(Ball{.id = kBalls + 1}, 0, Priority::high);
+      order.push_back(ball.id);
+    }));
+    EXPECT_EQ(order.size(), kBalls + 2);
+    const auto place_of = [&](std::uint32_t id) {
+      return std::find(order.begin(), order.end(), id) - order.begin();
+    };
+    EXPECT_LT(place_of(0), kBalls / 4);
+    EXPECT_LT(place_of(kBalls + 1), kBalls * 3 / 4);
     return {};
   });
 }
