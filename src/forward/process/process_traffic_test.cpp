@@ -1,6 +1,7 @@
 // Between processes, too: nothing is lost, doubled or sent astray, whatever the items are like.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <mutex>
 #include <numeric>
@@ -170,6 +171,23 @@ TEST_P(ProcessItems, OfAllFormsArriveIntact) {
     GODWIT_CHECK(expect_that(deposits == 2000, "reduced items were folded"));
     GODWIT_CHECK(expect_that(paths == std::size(kTails), "items with tails came"));
     return expect_that(bad == 0, "items were intact and aligned");
+  });
+  processes.expect_success();
+}
+
+TEST_P(ProcessItems, ArriveByPriority) {
+  RankProcesses processes(3, GetParam(), [](Group& group) -> Status {
+    GODWIT_TRY(auto exchange, Exchange<Wide>::create(group, {.chunk_bytes = 1024}));
+    constexpr std::uint64_t kItems = 1000;
+    for (std::uint64_t i = 0; i < kItems; ++i) {
+      const std::uint64_t priority = i % kPriorities;
+      exchange.emit(Wide{.value = priority}, 2, static_cast<Priority>(priority));
+    }
+    GODWIT_CHECK(exchange.advance());
+    std::vector<std::uint64_t> order;
+    for (const Wide& wide : exchange.incoming<Wide>()) order.push_back(wide.value);
+    GODWIT_CHECK(expect_that(order.size() == (group.rank() == 2 ? 3 * kItems : 0), "all came"));
+    return expect_that(std::is_sorted(order.rbegin(), order.rend()), "urgent ones are first");
   });
   processes.expect_success();
 }
