@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::uint64_t kStillThere = ~std::uint64_t{0};
 constexpr std::size_t kMaxWorkers = 1024;
+static_assert(kMaxWorkers <= Outbox::kMaxWorker);
 
 Status check(const ExchangeOptions& options) {
   if (options.chunk_bytes < 1024 || options.chunk_bytes > (std::size_t{16} << 20)) {

@@ -17,6 +17,7 @@ using detail::Cursor;
 // Used by one thread at a time. Where sealed chunks go is its owner's concern.
 class Outbox {
  public:
+  static constexpr std::uint64_t kMaxWorker = 4095;  // that a sequence has room for
   Outbox(std::span<const detail::ItemType> types, Rank ranks, std::size_t worker);
 
   [[nodiscard]] std::span<Cursor> cursors() noexcept { return cursors_; }
@@ -61,7 +62,6 @@ class Outbox {
   // A sequence is the pass, the worker, and how many chunks the worker has sealed before, ever.
   static constexpr unsigned kPassShift = 52;
   static constexpr unsigned kWorkerShift = 40;
-  static constexpr std::uint64_t kMaxWorker = 4095;
   static constexpr std::uint64_t kSealedMask = (std::uint64_t{1} << kWorkerShift) - 1;
 
   [[nodiscard]] std::uint32_t items_in(const Cursor& cursor) const noexcept;
