@@ -140,8 +140,8 @@ struct OwnershipOffer {
 // borrowed at that moment, it ends with the last borrow.
 //
 // It owns the object, not one version of it: whatever it does, it does to the newest, whoever
-// published that, here or in another process. That takes a question to the home each time; who
-// reads often borrows.
+// published that, here or in another process. That takes a question to the home each time, on its
+// host mostly a look at memory; who reads often borrows.
 template <class T>
 class Owned {
  public:

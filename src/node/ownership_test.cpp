@@ -87,6 +87,30 @@ TEST_P(Ownership, AnOwnerSeesWhatItsBorrowersWrote) {
   EXPECT_EQ(good(Borrowed<Numbers>::from(theirs))->size(), size);
 }
 
+// That it has the newest its home says without being asked.
+TEST_P(Ownership, AnOwnerOnItsHomesHostReadsAgainWithoutAQuestion) {
+  for (int i = 0; i < 3; ++i) {  // from then on the home's word is looked at
+    const auto before = good(fleet_.node(0).put(numbers(10)));
+    EXPECT_EQ(good(good(Ref<Numbers>::from(fleet_, before.handle())).resolve())->size(), 10);
+  }
+  const auto taken = [&] {
+    return status_of(fleet_, fleet_.node(0))["counters"]["calls_taken"].count();
+  };
+  constexpr int kReads = 500;
+  for (const std::size_t size : {10, 100'000}) {
+    const auto owned = good(Owned<Numbers>::put(fleet_.node(0), numbers(size)));
+    EXPECT_EQ(owned->size(), size);
+    const std::uint64_t before = taken();
+    for (int i = 0; i < kReads; ++i) ASSERT_EQ(owned->size(), size);
+    const std::uint64_t questions = taken() - before;
+    if (shm()) {
+      EXPECT_LT(questions, kReads / 10);
+    } else {
+      EXPECT_GE(questions, kReads);
+    }
+  }
+}
+
 // Defects 7 and 8 of ProxyStore's: a reader can change what its owner sees.
 TEST_P(Ownership, WhatIsBorrowedForReadingCannotBeChanged) {
   const auto owned = good(Owned<Numbers>::put(fleet_.node(0), numbers(100'000)));

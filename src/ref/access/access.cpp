@@ -87,6 +87,14 @@ std::vector<Result<std::uint64_t>> ObjectAccess::tell_all(ObjectOp op,
   return results;
 }
 
+Result<Handle> ObjectAccess::newest(const Handle& handle) {
+  // That of a promise does not say how large it has become.
+  const bool is_whole = handle.size != Handle::kSizeUnknown;
+  if (is_whole && at_hand(handle, {}) != nullptr) return handle;
+  GODWIT_TRY(const AnsweredItem answered, tell(ObjectOp::newest, {.handle = handle}));
+  return wire::handle_in(answered.answer);
+}
+
 Result<std::vector<wire::ObjectFacts>> ObjectAccess::list(NodeId home, std::uint64_t at_most) {
   GODWIT_TRY(const Answered answered,
              ask(asking(), {.home = home, .op = ObjectOp::list, .argument = at_most}, Ask::slowly));

@@ -134,6 +134,8 @@ class ObjectAccess {
                                           std::span<const Bytes> tail = {});
   [[nodiscard]] std::vector<Result<std::uint64_t>> tell_all(wire::ObjectOp op,
                                                             std::span<const Handle> handles);
+  // A handle of the newest version. What its home vouches for is that, and nobody is asked.
+  [[nodiscard]] Result<Handle> newest(const Handle& handle);
   // What resolve() would do now. Errors: those of describing it.
   [[nodiscard]] Result<ResolveDecision> explain(const Handle& handle);
   [[nodiscard]] const ChannelSet* channels() const noexcept { return channels_.get(); }

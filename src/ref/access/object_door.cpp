@@ -230,7 +230,7 @@ Status ObjectDoor::set_pinned(const Handle& handle, bool pinned) const {
 }
 
 Result<Handle> ObjectDoor::newest(const Handle& handle) const {
-  return handle_of(access_->tell(ObjectOp::newest, {.handle = handle}));
+  return access_->newest(handle);
 }
 
 Result<Handle> ObjectDoor::restrict_to(const Handle& handle, Rights rights) const {
