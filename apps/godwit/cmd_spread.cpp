@@ -9,6 +9,7 @@
 #include "command.hpp"
 #include "command_line/byte_text.hpp"
 #include "command_line/columns.hpp"
+#include "command_line/transfer_bar.hpp"
 #include "connect.hpp"
 #include "duration.hpp"
 #include "godwit/spread.hpp"
@@ -80,6 +81,22 @@ void print_json(const Fleet& fleet, const SpreadReport& report) {
   fmt::print("{}\n", out.close(']').close('}').text());
 }
 
+// The home tells of all copies at once, so that the bar says only what is to come and what came.
+Result<SpreadReport> spread_with_bar(const Fleet& fleet, const Handle& handle,
+                                     const std::vector<std::uint64_t>& nodes,
+                                     const SpreadOptions& options) {
+  const auto copies = static_cast<std::uint64_t>(
+      std::ranges::count_if(nodes, [&](std::uint64_t node) { return node != handle.home; }));
+  const bool is_known = handle.size != Handle::kSizeUnknown;
+  TransferBar bar("spreading", is_known ? copies * handle.size : 0);
+  bar.show(0);
+  GODWIT_TRY(SpreadReport report, detail::spread(fleet.objects(), handle, nodes, options));
+  std::uint64_t bytes = 0;
+  for (const SpreadReport::Node& node : report.nodes) bytes += node.bytes;
+  bar.finish(bytes);
+  return report;
+}
+
 Ended spread_object(const SpreadOrder& order, bool json) {
   GODWIT_TRY(const ObjectWord word, ObjectWord::parse(order.object));
   SpreadOptions options{.fan_out = order.fan_out};
@@ -88,7 +105,7 @@ Ended spread_object(const SpreadOrder& order, bool json) {
   GODWIT_TRY(const Fleet fleet, connect(order.connection));
   GODWIT_TRY(const Handle handle, word.find(fleet));
   GODWIT_TRY(const std::vector<std::uint64_t> nodes, nodes_of(fleet, order.to));
-  GODWIT_TRY(const SpreadReport report, detail::spread(fleet.objects(), handle, nodes, options));
+  GODWIT_TRY(const SpreadReport report, spread_with_bar(fleet, handle, nodes, options));
   json ? print_json(fleet, report) : print_text(fleet, report);
   const auto bad = std::ranges::find_if(
       report.nodes, [](const SpreadReport::Node& node) { return node.error.has_value(); });

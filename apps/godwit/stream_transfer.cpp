@@ -87,6 +87,7 @@ Result<Transferred> send_whole(detail::StreamProducer& producer, const SendOrder
   text.reserve(source.size());
   for (const Bytes part : source.parts()) text += text_of(part);
   TransferBar bar("sending", text.size());
+  bar.show(0);
   GODWIT_CHECK(send_one(producer, text, order.key));
   GODWIT_CHECK(producer.flush());
   bar.finish(text.size());
