@@ -99,7 +99,7 @@ Result<Sample> resolve_in_threads(Setup& setup, std::uint64_t size, std::size_t 
 // Each object once. Of those that are put together this process keeps none: it finds them as any
 // other process of the host would.
 Result<Sample> resolve_shown_in_threads(Setup& setup, std::size_t threads) {
-  constexpr std::size_t kEach = 4'000;
+  constexpr std::size_t kEach = 2'000;
   const std::vector<std::span<const std::uint64_t>> values(kEach, setup.words(kSmall));
   Refs refs(threads);
   for (auto& own : refs) {
@@ -119,7 +119,7 @@ Result<Sample> resolve_shown_in_threads(Setup& setup, std::size_t threads) {
 }
 
 Result<Sample> put_in_threads(Setup& setup, std::size_t threads, bool resolves) {
-  constexpr std::size_t kEach = 4'000;
+  constexpr std::size_t kEach = 2'000;
   Refs refs(threads);
   for (auto& own : refs) own.reserve(kEach);
   auto sample = in_threads(

@@ -26,20 +26,38 @@ std::uint64_t ObjectAccess::KeptViews::wants_voucher(NodeId home) {
 
 std::optional<ObjectAccess::KeptViews::Shown> ObjectAccess::KeptViews::shown(const Handle& handle) {
   if (handle.size > Currency::kMaxShownBytes) return std::nullopt;
-  Shown shown;
+  Reaches::Pointer reach = reaches_.find(NodeId{handle.home});
+  if (reach != nullptr) {
+    if (const auto place = reach->currency->find(handle)) return Shown{std::move(reach), *place};
+  }
+  std::shared_ptr<const HomeCurrency> currency;
   {
     const std::lock_guard lock(mutex_);
     const auto home = homes_.find(NodeId{handle.home});
     if (home == homes_.end() || home->second.currency == nullptr) return std::nullopt;
-    shown.currency = home->second.currency;
+    currency = home->second.currency;
   }
-  const auto place = shown.currency->find(handle);
+  // Otherwise the home was started anew since.
+  if (reach != nullptr && reach->currency == currency) return std::nullopt;
+  const auto place = currency->find(handle);
   if (!place) return std::nullopt;
-  shown.place = *place;
-  return shown;
+  return Shown{
+      std::make_shared<const Reach>(Reach{NodeId{handle.home}, std::move(currency), 0, nullptr}),
+      *place};
 }
 
-void ObjectAccess::KeptViews::keep_if_again(const std::shared_ptr<const View>& view, Shown shown) {
+void ObjectAccess::KeptViews::reached(const Shown& shown, SegmentMap::Mapped memory) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (closed_) return;
+    arm();
+  }
+  reaches_.keep(std::make_shared<const Reach>(
+      Reach{shown.reach->home, shown.reach->currency, shown.place.segment, std::move(memory)}));
+}
+
+void ObjectAccess::KeptViews::keep_if_again(const std::shared_ptr<const View>& view,
+                                            const Shown& shown) {
   const std::uint64_t proof = shown.place.proof;
   auto& copied = copied_[proof % copied_.size()];
   if (copied.load(std::memory_order_relaxed) != proof) {
@@ -51,8 +69,7 @@ void ObjectAccess::KeptViews::keep_if_again(const std::shared_ptr<const View>& v
     if (closed_) return;
     arm();
   }
-  views_.add(view->handle, view,
-             {.currency = std::move(shown.currency), .ticket = shown.place.ticket});
+  views_.add(view->handle, view, {.currency = shown.reach->currency, .ticket = shown.place.ticket});
 }
 
 void ObjectAccess::KeptViews::keep(const Handle& handle, const std::shared_ptr<const View>& view,
@@ -80,10 +97,11 @@ void ObjectAccess::KeptViews::arm() {
 }
 
 void ObjectAccess::KeptViews::sweep() {
-  const bool more = views_.sweep();
+  const bool views = views_.sweep();
+  const bool reaches = reaches_.sweep();
   const std::lock_guard lock(mutex_);
   armed_ = false;
-  if (more) arm();
+  if (views || reaches) arm();
 }
 
 void ObjectAccess::KeptViews::forget(NodeId home) {
@@ -92,6 +110,7 @@ void ObjectAccess::KeptViews::forget(NodeId home) {
     homes_.erase(home);
   }
   views_.forget(home);
+  reaches_.forget(home);
 }
 
 void ObjectAccess::KeptViews::close() {
@@ -101,7 +120,10 @@ void ObjectAccess::KeptViews::close() {
     closed_ = true;
     homes.swap(homes_);
   }
-  for (const auto& [home, at] : homes) views_.forget(home);
+  for (const auto& [home, at] : homes) {
+    views_.forget(home);
+    reaches_.forget(home);
+  }
 }
 
 }  // namespace godwit::ref

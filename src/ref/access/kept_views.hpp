@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "ref/access/access.hpp"
+#include "ref/access/reaches.hpp"
 #include "ref/access/view_cache.hpp"
 #include "wire/object.hpp"
 
@@ -29,13 +30,15 @@ class ObjectAccess::KeptViews : public std::enable_shared_from_this<KeptViews> {
   // What is shown of the handle's object by its home, and whose word that is; nothing if nothing
   // is.
   struct Shown {
-    std::shared_ptr<const HomeCurrency> currency;
+    Reaches::Pointer reach;
     Whereabouts place;
   };
   [[nodiscard]] std::optional<Shown> shown(const Handle& handle);
+  // That this is its segment, for who looks for the next one.
+  void reached(const Shown& shown, SegmentMap::Mapped memory);
   // Of bytes that were copied from there. Kept the second time: most are read once, and keeping
   // takes half as long as copying.
-  void keep_if_again(const std::shared_ptr<const View>& view, Shown shown);
+  void keep_if_again(const std::shared_ptr<const View>& view, const Shown& shown);
   // 1: the home is to vouch for what it answers (ObjectItem::b). Its words are mapped when it is
   // asked a second time: once may be all there is.
   [[nodiscard]] std::uint64_t wants_voucher(NodeId home);
@@ -58,6 +61,7 @@ class ObjectAccess::KeptViews : public std::enable_shared_from_this<KeptViews> {
 
   AccessHost& host_;
   ViewCache views_;
+  Reaches reaches_;
   std::array<std::atomic<std::uint64_t>, 1'024> copied_{};  // proofs of handles
   std::mutex mutex_;
   std::unordered_map<NodeId, Home> homes_;

@@ -92,20 +92,27 @@ std::shared_ptr<const View> ObjectAccess::at_hand(const Handle& handle,
 
 std::shared_ptr<const View> ObjectAccess::copy_shown(const Handle& handle,
                                                      std::chrono::nanoseconds at_most) {
-  auto shown = kept_->shown(handle);
+  const auto shown = kept_->shown(handle);
   if (!shown) return nullptr;
   const Whereabouts& place = shown->place;
-  const SegmentKey key{NodeId{handle.home}, place.segment, fabric::Access::read};
-  const auto patience = at_most.count() == 0
-                            ? std::chrono::nanoseconds(Mappings::kPatience)
-                            : std::min<std::chrono::nanoseconds>(at_most, Mappings::kPatience);
-  const SegmentMap::Mapped memory = mappings_->get(key, patience).value_or(nullptr);
+  SegmentMap::Mapped mapped;
+  const MappedSegment* memory =
+      shown->reach->segment == place.segment ? shown->reach->memory.get() : nullptr;
+  if (memory == nullptr) {
+    const SegmentKey key{NodeId{handle.home}, place.segment, fabric::Access::read};
+    const auto patience = at_most.count() == 0
+                              ? std::chrono::nanoseconds(Mappings::kPatience)
+                              : std::min<std::chrono::nanoseconds>(at_most, Mappings::kPatience);
+    mapped = mappings_->get(key, patience).value_or(nullptr);
+    memory = mapped.get();
+    if (memory != nullptr) kept_->reached(*shown, mapped);
+  }
   if (memory == nullptr || !memory->holds(place.offset, handle.size)) return nullptr;
   Buffer copy = Buffer::copy_of({memory->data() + place.offset, handle.size});
   // Otherwise the memory may have been another object's by then.
-  if (copy.data() == nullptr || !shown->currency->holds(place.ticket)) return nullptr;
+  if (copy.data() == nullptr || !shown->reach->currency->holds(place.ticket)) return nullptr;
   auto view = view_of_copy(handle, handle.version, std::move(copy), Path::copy);
-  kept_->keep_if_again(view, *std::move(shown));
+  kept_->keep_if_again(view, *shown);
   return view;
 }
 

@@ -1,7 +1,7 @@
 #include "ref/home/currency.hpp"
 
-#include <bit>
 #include <functional>
+#include <span>
 #include <utility>
 
 #include "base/fail.hpp"
@@ -10,36 +10,37 @@
 namespace godwit::ref {
 namespace {
 
-std::size_t place_of(const ObjectId& object) noexcept {
-  return std::hash<ObjectId>()(object) % Currency::kPlaces;
+// Where the row begins, counted in places.
+std::size_t row_of(const ObjectId& object) noexcept {
+  return std::hash<ObjectId>()(object) % Currency::kRows * Currency::kPlacesOfRow;
 }
 
 }  // namespace
 
 // Two objects may meet here, put by different threads: the second leaves it to the first.
 void ShownPlace::show(const Whereabouts& place) noexcept {
-  std::uint64_t turn = turn_.load(std::memory_order_relaxed);
-  if (turn % 2 != 0 || !turn_.compare_exchange_strong(turn, turn + 1, std::memory_order_acquire,
-                                                      std::memory_order_relaxed)) {
+  std::uint64_t state = state_.load(std::memory_order_relaxed);
+  if (is_being_written(state) ||
+      !state_.compare_exchange_strong(state, state + kTurn, std::memory_order_acquire,
+                                      std::memory_order_relaxed)) {
     return;
   }
   // Whoever sees one of them sees the odd turn, too.
-  const auto words = std::bit_cast<Words>(place);
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    words_[i].store(words[i], std::memory_order_release);
-  }
-  turn_.store(turn + 2, std::memory_order_release);
+  proof_.store(place.proof, std::memory_order_release);
+  segment_.store(place.segment, std::memory_order_release);
+  offset_.store(place.offset, std::memory_order_release);
+  state_.store(state_of(state + 2 * kTurn, place.ticket), std::memory_order_release);
 }
 
 std::optional<Whereabouts> ShownPlace::read() const noexcept {
-  const std::uint64_t turn = turn_.load(std::memory_order_acquire);
-  if (turn == 0 || turn % 2 != 0) return std::nullopt;
-  Words words;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    words[i] = words_[i].load(std::memory_order_acquire);
-  }
-  if (turn_.load(std::memory_order_relaxed) != turn) return std::nullopt;
-  return std::bit_cast<Whereabouts>(words);
+  const std::uint64_t state = state_.load(std::memory_order_acquire);
+  if (state == 0 || is_being_written(state)) return std::nullopt;
+  const Whereabouts place{.proof = proof_.load(std::memory_order_acquire),
+                          .segment = segment_.load(std::memory_order_acquire),
+                          .offset = offset_.load(std::memory_order_acquire),
+                          .ticket = ticket_in(state)};
+  if (state_.load(std::memory_order_relaxed) != state) return std::nullopt;
+  return place;
 }
 
 Currency::Currency(fabric::Fd memory, fabric::Mapping words, std::unique_ptr<fabric::LifeWord> life)
@@ -83,7 +84,17 @@ void Currency::end(std::uint64_t ticket) {
 
 void Currency::show(const ObjectId& object, const Whereabouts& place) noexcept {
   auto* const places = reinterpret_cast<ShownPlace*>(words_.data() + kWordsBytes);
-  places[place_of(object)].show(place);
+  const std::span row(places + row_of(object), kPlacesOfRow);
+  // If none is free, one has to go, now this and now that.
+  ShownPlace* best = &row[static_cast<std::uint32_t>(place.ticket) % kPlacesOfRow];
+  for (ShownPlace& one : row) {
+    if (one.proof() == place.proof) {
+      best = &one;
+      break;
+    }
+    if (!holds(one.ticket())) best = &one;
+  }
+  best->show(place);
 }
 
 Result<Currency::Shared> Currency::share() const {
@@ -104,9 +115,13 @@ Result<HomeCurrency> HomeCurrency::open(const fabric::Fd& words, const fabric::F
 std::optional<Whereabouts> HomeCurrency::find(const Handle& handle) const noexcept {
   const auto* const places =
       reinterpret_cast<const ShownPlace*>(words_.data() + Currency::kWordsBytes);
-  auto place = places[place_of(handle.object)].read();
-  if (!place || place->proof != proof_of(handle) || !holds(place->ticket)) return std::nullopt;
-  return place;
+  const std::uint64_t proof = proof_of(handle);
+  for (const ShownPlace& one : std::span(places + row_of(handle.object), Currency::kPlacesOfRow)) {
+    if (one.proof() != proof) continue;
+    const auto place = one.read();
+    if (place && place->proof == proof && holds(place->ticket)) return place;
+  }
+  return std::nullopt;
 }
 
 }  // namespace godwit::ref

@@ -8,14 +8,12 @@
 // memory copies such a one, looks at the word once more, and need not ask for it at all.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <type_traits>
 #include <vector>
 
 #include "fabric/fd.hpp"
@@ -39,30 +37,52 @@ struct Whereabouts {
 
 // A place in shared memory: one writes, others read, and nobody waits. Who comes while it is being
 // written finds nothing.
-class alignas(64) ShownPlace {
+class alignas(32) ShownPlace {
  public:
   void show(const Whereabouts& place) noexcept;
   [[nodiscard]] std::optional<Whereabouts> read() const noexcept;
+  // What read() may find; by itself it says nothing.
+  [[nodiscard]] std::uint64_t proof() const noexcept {
+    return proof_.load(std::memory_order_relaxed);
+  }
+  [[nodiscard]] std::uint64_t ticket() const noexcept {
+    return ticket_in(state_.load(std::memory_order_relaxed));
+  }
 
  private:
-  static_assert(std::is_trivially_copyable_v<Whereabouts> &&
-                sizeof(Whereabouts) % sizeof(std::uint64_t) == 0);
-  using Words = std::array<std::uint64_t, sizeof(Whereabouts) / sizeof(std::uint64_t)>;
-  std::atomic<std::uint64_t> turn_;  // odd while it is being written
-  std::array<std::atomic<std::uint64_t>, std::tuple_size_v<Words>> words_;
+  // A state is a turn, odd while the place is being written, and a ticket without the half of its
+  // index that is 0: the same one does not come again while somebody reads.
+  static constexpr unsigned kTicketBits = 48;
+  static constexpr std::uint64_t kTurn = std::uint64_t{1} << kTicketBits;
+  [[nodiscard]] static std::uint64_t ticket_in(std::uint64_t state) noexcept {
+    return (state % kTurn >> 16U) << 32U | (state & 0xFFFFU);
+  }
+  [[nodiscard]] static std::uint64_t state_of(std::uint64_t turn, std::uint64_t ticket) noexcept {
+    return turn / kTurn * kTurn | ticket >> 32U << 16U | (ticket & 0xFFFFU);
+  }
+  [[nodiscard]] static bool is_being_written(std::uint64_t state) noexcept {
+    return (state & kTurn) != 0;
+  }
+
+  std::atomic<std::uint64_t> state_;  // 0: nobody has written it yet
+  std::atomic<std::uint64_t> proof_;
+  std::atomic<std::uint64_t> segment_;
+  std::atomic<std::uint64_t> offset_;
 };
-static_assert(sizeof(ShownPlace) == 64);
+static_assert(sizeof(ShownPlace) == 32);
 
 // The home's. Any thread.
 class Currency {
  public:
-  static constexpr std::size_t kWords = 65'536;
-  // Objects whose ids fall together take the place from each other.
-  static constexpr std::size_t kPlaces = 32'768;
+  static constexpr std::size_t kWords = 65'536;  // an index has 16 bits
+  // An object is shown in one of the places of its row, by its id; beyond those, objects take the
+  // places from each other.
+  static constexpr std::size_t kRows = 16'384;
+  static constexpr std::size_t kPlacesOfRow = 4;
   // Larger objects are mapped, which takes a pin.
   static constexpr std::size_t kMaxShownBytes = std::size_t{16} << 10;
   static constexpr std::size_t kWordsBytes = kWords * sizeof(std::uint32_t);
-  static constexpr std::size_t kBytes = kWordsBytes + kPlaces * sizeof(ShownPlace);
+  static constexpr std::size_t kBytes = kWordsBytes + kRows * kPlacesOfRow * sizeof(ShownPlace);
 
   // Errors: unsupported (the kernel keeps no life words), resource_exhausted.
   [[nodiscard]] static Result<std::unique_ptr<Currency>> create();
@@ -85,6 +105,11 @@ class Currency {
   Currency(fabric::Fd memory, fabric::Mapping words, std::unique_ptr<fabric::LifeWord> life);
   [[nodiscard]] std::atomic<std::uint32_t>& word(std::uint32_t index) const noexcept {
     return reinterpret_cast<std::atomic<std::uint32_t>*>(words_.data())[index];
+  }
+  // Of a ticket of this home's.
+  [[nodiscard]] bool holds(std::uint64_t ticket) const noexcept {
+    const std::uint64_t generation = ticket >> 32U;
+    return generation != 0 && word(static_cast<std::uint32_t>(ticket)).load() == generation;
   }
 
   fabric::Fd memory_;

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstring>
@@ -116,16 +117,32 @@ TEST(Currency, WhatIsShownIsFoundByItsVeryHandleWhileItsTicketHolds) {
   EXPECT_FALSE(peer.find(handle));
 }
 
-TEST(Currency, ObjectsThatFallTogetherTakeThePlaceFromEachOther) {
+// Ids that begin alike fall into one row.
+TEST(Currency, ObjectsThatFallTogetherTakeThePlacesFromEachOther) {
   const auto home = Currency::create().value();
   const HomeCurrency peer = opened(*home);
-  const Handle one = handle_of(1);
-  Handle two = one;
-  two.object.bytes[15] = 9;
-  home->show(one.object, place_of(one, home->issue()));
-  home->show(two.object, place_of(two, home->issue()));
-  EXPECT_FALSE(peer.find(one));
-  EXPECT_TRUE(peer.find(two));
+  std::vector<Handle> handles;
+  std::vector<std::uint64_t> tickets;
+  const auto show_one_more = [&] {
+    Handle& handle = handles.emplace_back(handle_of(1));
+    handle.object.bytes[15] = static_cast<std::uint8_t>(handles.size());
+    home->show(handle.object, place_of(handle, tickets.emplace_back(home->issue())));
+  };
+  const auto found = [&] {
+    return std::ranges::count_if(handles,
+                                 [&](const Handle& one) { return peer.find(one).has_value(); });
+  };
+  for (std::size_t i = 0; i < Currency::kPlacesOfRow; ++i) show_one_more();
+  EXPECT_EQ(found(), 4);
+  show_one_more();
+  EXPECT_EQ(found(), 4) << "one had to go";
+  EXPECT_TRUE(peer.find(handles.back()));
+  for (const std::uint64_t ticket : tickets) home->end(ticket);
+  EXPECT_EQ(found(), 0);
+  for (std::size_t i = 0; i < Currency::kPlacesOfRow; ++i) show_one_more();
+  EXPECT_EQ(found(), 4) << "what is over takes no place";
+  home->show(handles.back().object, place_of(handles.back(), tickets.back()));
+  EXPECT_EQ(found(), 4) << "nor does one that is shown twice";
 }
 
 // Each place says the same thing in all its parts.
