@@ -96,11 +96,43 @@ std::string object_type_for(const Type& parameter) {
   return "list<" + parameter.items.front().text() + ">";
 }
 
-std::uint64_t type_hash(std::string_view canonical) {
+namespace {
+
+std::uint64_t prefix_of_id(std::string_view canonical) {
   const ContentId id = ContentId::of(bytes_of(canonical));
   std::uint64_t prefix = 0;
   std::memcpy(&prefix, id.digest.data(), sizeof prefix);
   return prefix;
+}
+
+// The hash of a short type that was asked for before.
+struct KnownHash {
+  std::array<char, 40> text{};
+  std::size_t size = 0;
+  std::uint64_t hash = 0;
+
+  [[nodiscard]] bool is_of(std::string_view canonical) const noexcept {
+    return canonical == std::string_view(text.data(), size);
+  }
+};
+
+}  // namespace
+
+// Functions hand the same few types to their node again and again, and a small call takes not much
+// longer than a hash.
+std::uint64_t type_hash(std::string_view canonical) {
+  static thread_local std::array<KnownHash, 16> known;
+  if (canonical.empty() || canonical.size() > KnownHash{}.text.size()) {
+    return prefix_of_id(canonical);
+  }
+  const auto spread = static_cast<unsigned char>(canonical.front()) +
+                      static_cast<unsigned char>(canonical.back()) + canonical.size();
+  KnownHash& place = known[spread % known.size()];
+  if (!place.is_of(canonical)) {
+    place.size = canonical.copy(place.text.data(), place.text.size());
+    place.hash = prefix_of_id(canonical);
+  }
+  return place.hash;
 }
 
 HeadLayout head_layout(std::span<const Type> parameters) {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/fail.hpp"
+#include "base/parts.hpp"
 #include "ref/home/shard.hpp"
 
 namespace godwit::ref {
@@ -128,20 +129,34 @@ std::size_t Reservations::size() const {
 
 Result<Claim> Claim::create(StoreState& state, Holder holder, std::uint64_t ticket) {
   GODWIT_TRY(Reservations::Room * room, state.reservations.claim(holder, ticket));
-  return Claim(state, *room);
+  return Claim(state, room, {room->extent, room->elsewhere}, room->size);
+}
+
+Result<Claim> Claim::copy(StoreState& state, Holder holder, std::span<const Bytes> parts,
+                          Arena::Wait wait) {
+  GODWIT_TRY(const Holders::Admission admission, state.holders.admit(holder));
+  if (admission.ended) state.end_life(*admission.ended);
+  Place place;
+  const std::uint64_t size = total_size(parts);
+  if (size != 0) {
+    GODWIT_TRY(place.extent, state.allocate(size, wait));
+    gather(parts, place.extent.data);
+  }
+  return Claim(state, nullptr, std::move(place), size);
 }
 
 Claim::~Claim() {
-  if (room_ == nullptr) return;
-  state_.free(state_.reservations.leave(*room_));
+  if (!is_open_) return;
+  state_.free(room_ != nullptr ? state_.reservations.leave(*room_) : place_);
 }
 
 void Claim::done() {
-  state_.reservations.consume(*std::exchange(room_, nullptr));
+  is_open_ = false;
+  if (room_ != nullptr) state_.reservations.consume(*room_);
 }
 
 Status Claim::check(const ObjectId* object, Arena::Wait wait) const {
-  const Elsewhere& where = room_->elsewhere;
+  const Elsewhere& where = place_.elsewhere;
   if (!where) return {};
   if (where.next != (object != nullptr) || (object != nullptr && where.object != *object)) {
     return fail(ErrorCode::invalid_argument, "reservation {} is for another object", room_->ticket);
@@ -149,7 +164,7 @@ Status Claim::check(const ObjectId* object, Arena::Wait wait) const {
   if (wait == Arena::Wait::no) {
     return fail(ErrorCode::would_block, "it takes a worker to look into a channel");
   }
-  return state_.options.channels->check(room_->elsewhere, room_->size);
+  return state_.options.channels->check(where, size_);
 }
 
 }  // namespace godwit::ref

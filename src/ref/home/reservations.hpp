@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/list.hpp"
@@ -72,27 +74,40 @@ class Reservations {
 
 struct StoreState;
 
-// A room that is becoming an object; stays a reservation unless done() is called.
+// What is becoming an object. Unless done() is called, a room stays a reservation, and memory that
+// nobody had reserved is freed.
 class Claim {
  public:
   [[nodiscard]] static Result<Claim> create(StoreState& state, Holder holder, std::uint64_t ticket);
+  // Of bytes that are at hand, copied into memory that only this knows of. Errors: node_lost, and
+  // those of allocating.
+  [[nodiscard]] static Result<Claim> copy(StoreState& state, Holder holder,
+                                          std::span<const Bytes> parts, Arena::Wait wait);
   Claim(Claim&& other) noexcept
-      : state_(other.state_), room_(std::exchange(other.room_, nullptr)) {}
+      : state_(other.state_),
+        room_(other.room_),
+        place_(other.place_),
+        size_(other.size_),
+        is_open_(std::exchange(other.is_open_, false)) {}
   ~Claim();
 
-  [[nodiscard]] const Extent& extent() const noexcept { return room_->extent; }
-  [[nodiscard]] std::uint64_t size() const noexcept { return room_->size; }
-  [[nodiscard]] const Elsewhere& elsewhere() const noexcept { return room_->elsewhere; }
+  [[nodiscard]] const Extent& extent() const noexcept { return place_.extent; }
+  [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
+  [[nodiscard]] const Elsewhere& elsewhere() const noexcept { return place_.elsewhere; }
   // That it is for that object (null: a new one), and that a channel has what it is to have.
   // Errors: invalid_argument, those of HomeChannels::check(), would_block.
   [[nodiscard]] Status check(const ObjectId* object, Arena::Wait wait) const;
   void done();
 
  private:
-  Claim(StoreState& state, Reservations::Room& room) : state_(state), room_(&room) {}
+  Claim(StoreState& state, Reservations::Room* room, Place place, std::uint64_t size)
+      : state_(state), room_(room), place_(std::move(place)), size_(size) {}
 
   StoreState& state_;
-  Reservations::Room* room_;
+  Reservations::Room* room_;  // null: nobody had reserved it
+  Place place_;
+  std::uint64_t size_;
+  bool is_open_ = true;
 };
 
 }  // namespace godwit::ref

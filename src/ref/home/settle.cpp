@@ -2,7 +2,6 @@
 #include <utility>
 
 #include "base/fail.hpp"
-#include "base/parts.hpp"
 #include "godwit/mobile_abi.h"
 #include "ref/access/access.hpp"
 #include "ref/home/service.hpp"
@@ -19,17 +18,8 @@ Result<Handle> ObjectService::publish(Holder holder, ObjectOp op, const Handle& 
 
 Result<Handle> ObjectService::settle_own(Holder holder, ObjectOp op, const Handle& handle,
                                          std::span<const Bytes> parts, Arena::Wait wait) {
-  GODWIT_TRY(const Reservation room, store_.reserve(holder, total_size(parts), wait));
-  auto made = [&]() -> Result<Handle> {
-    std::uint64_t offset = 0;
-    for (const Bytes part : parts) {
-      GODWIT_CHECK(store_.write(holder, room.ticket, offset, part));
-      offset += part.size();
-    }
-    return publish(holder, op, handle, room.ticket, wait);
-  }();
-  if (!made) store_.abandon(holder, room.ticket);
-  return made;
+  return op == ObjectOp::update ? store_.update(holder, handle, parts, wait)
+                                : store_.fulfil(holder, handle, parts, wait);
 }
 
 Result<Handle> ObjectService::settle_here(const Settling& what) {

@@ -264,6 +264,9 @@ class ObjectStore {
   // (kMaxOlderVersions), would_block (persistent).
   [[nodiscard]] Result<Handle> update(Holder holder, const Handle& handle, std::uint64_t ticket,
                                       Arena::Wait wait = Arena::Wait::yes);
+  // Of these bytes, without a reservation. Errors: also those of reserve().
+  [[nodiscard]] Result<Handle> update(Holder holder, const Handle& handle,
+                                      std::span<const Bytes> parts, Arena::Wait wait);
 
   // --- Ownership: an owned object ends with its owner ---
   // Makes the holder the owner of an object that has none. Errors: permission (it has one).
@@ -293,6 +296,9 @@ class ObjectStore {
   // By any holder. Errors: already_exists (it was fulfilled, broken or cancelled before; which).
   [[nodiscard]] Result<Handle> fulfil(Holder producer, const Handle& handle, std::uint64_t ticket,
                                       Arena::Wait wait = Arena::Wait::yes);
+  // With these bytes, without a reservation. Errors: also those of reserve().
+  [[nodiscard]] Result<Handle> fulfil(Holder producer, const Handle& handle,
+                                      std::span<const Bytes> parts, Arena::Wait wait);
   // To cancel it, say so with that error code.
   [[nodiscard]] Status break_promise(const Handle& handle, Error why);
 

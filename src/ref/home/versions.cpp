@@ -1,4 +1,5 @@
-// Publishing what a reservation holds: the next version of an object, or one that was promised.
+// Publishing what a reservation holds, or bytes: the next version of an object, or one that was
+// promised.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -101,15 +102,10 @@ Status may_update(const Handle& handle, Object& object, Holder holder) {
   return {};
 }
 
-}  // namespace
-
-Result<Handle> ObjectStore::update(Holder holder, const Handle& handle, std::uint64_t ticket,
-                                   Arena::Wait wait) {
-  GODWIT_CHECK(state_->check(handle, Rights::write));
-  GODWIT_TRY(Claim claim, Claim::create(*state_, holder, ticket));
-  GODWIT_CHECK(claim.check(&handle.object, wait));
+Result<Handle> update_by(StoreState& state, Holder holder, const Handle& handle, Claim& claim,
+                         Arena::Wait wait) {
   return publish_next(
-      *state_, handle, claim, wait,
+      state, handle, claim, wait,
       [&](Object& object) -> Status {
         GODWIT_CHECK(may_update(handle, object, holder));
         const bool late = claim.elsewhere() && claim.elsewhere().version <= object.newest.number;
@@ -119,13 +115,9 @@ Result<Handle> ObjectStore::update(Holder holder, const Handle& handle, std::uin
       [](Visit& /*visit*/, Object& /*object*/) {});
 }
 
-Result<Handle> ObjectStore::fulfil(Holder producer, const Handle& handle, std::uint64_t ticket,
-                                   Arena::Wait wait) {
-  GODWIT_CHECK(state_->check(handle, Rights::write));
-  GODWIT_TRY(Claim claim, Claim::create(*state_, producer, ticket));
-  GODWIT_CHECK(claim.check(&handle.object, wait));
+Result<Handle> fulfil_by(StoreState& state, const Handle& handle, Claim& claim, Arena::Wait wait) {
   return publish_next(
-      *state_, handle, claim, wait,
+      state, handle, claim, wait,
       [&](Object& object) -> Status {
         if (object.presence != Presence::promised) return refuse_settled(handle, object);
         return {};
@@ -134,10 +126,42 @@ Result<Handle> ObjectStore::fulfil(Holder producer, const Handle& handle, std::u
         visit.set_producer(object, nullptr);
         object.presence = Presence::there;
         if (object.lifetime == LifetimeKind::lease) {
-          object.lease_end = after(state_->clock.now(), object.lease);
+          object.lease_end = after(state.clock.now(), object.lease);
         }
         visit.reschedule(object);
       });
+}
+
+}  // namespace
+
+Result<Handle> ObjectStore::update(Holder holder, const Handle& handle, std::uint64_t ticket,
+                                   Arena::Wait wait) {
+  GODWIT_CHECK(state_->check(handle, Rights::write));
+  GODWIT_TRY(Claim claim, Claim::create(*state_, holder, ticket));
+  GODWIT_CHECK(claim.check(&handle.object, wait));
+  return update_by(*state_, holder, handle, claim, wait);
+}
+
+Result<Handle> ObjectStore::update(Holder holder, const Handle& handle,
+                                   std::span<const Bytes> parts, Arena::Wait wait) {
+  GODWIT_CHECK(state_->check(handle, Rights::write));
+  GODWIT_TRY(Claim claim, Claim::copy(*state_, holder, parts, wait));
+  return update_by(*state_, holder, handle, claim, wait);
+}
+
+Result<Handle> ObjectStore::fulfil(Holder producer, const Handle& handle, std::uint64_t ticket,
+                                   Arena::Wait wait) {
+  GODWIT_CHECK(state_->check(handle, Rights::write));
+  GODWIT_TRY(Claim claim, Claim::create(*state_, producer, ticket));
+  GODWIT_CHECK(claim.check(&handle.object, wait));
+  return fulfil_by(*state_, handle, claim, wait);
+}
+
+Result<Handle> ObjectStore::fulfil(Holder producer, const Handle& handle,
+                                   std::span<const Bytes> parts, Arena::Wait wait) {
+  GODWIT_CHECK(state_->check(handle, Rights::write));
+  GODWIT_TRY(Claim claim, Claim::copy(*state_, producer, parts, wait));
+  return fulfil_by(*state_, handle, claim, wait);
 }
 
 }  // namespace godwit::ref
