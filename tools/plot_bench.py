@@ -11,8 +11,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 # What programs write where nothing else is said.
 USUAL_FILES = ("build/bench.json", "build/ref.json", "build/relay.json")
 # The charts of docs/benchmarks.md, and the figures that its tables have.
-PUBLISHED_FILES = ("docs/benchmarks.md", "docs/figures/ref.1.json", "docs/figures/ref.2.json",
-                   "docs/figures/ref.3.md", "docs/figures/ref.4.json", "docs/figures/relay.json")
+PUBLISHED_FILES = ("docs/benchmarks.md", "docs/figures/ref.json", "docs/figures/relay.json")
 PUBLISHED_CHARTS = ("ref-shm", "ref-tcp", "ref-batch", "ref-streams", "relay-relay",
                     "benchmarks-sizes", "goals")
 

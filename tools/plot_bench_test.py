@@ -191,6 +191,8 @@ class Published(unittest.TestCase):
 
     def test_all_words_are_inside_the_picture(self):
         for name, picture in self.charts.items():
+            if not picture:
+                continue  # of a suite without times
             root = xml.etree.ElementTree.fromstring(picture)
             _, _, width, height = map(float, root.get("viewBox").split())
             for element in root.iter(TEXT):
