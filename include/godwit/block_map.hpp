@@ -4,7 +4,8 @@
 //   auto map = godwit::BlockMap::shares(blocks, group.ranks()).value();
 //   ...kernel: out.emit(particle, map.route(block_of(particle), out.rank()));
 //   const auto loads = godwit::sum_over_ranks(group, items_per_block).value();
-//   const auto moves = map.plan(loads).value();                    // the same on every rank
+//   const auto moves = map.plan(loads).value();                    // the same on every rank;
+//                                                                  // or map.plan_towards(wanted)
 //   godwit::move_blocks(group, map, moves, pack, unpack).value();  // data follows, and the map
 #pragma once
 
@@ -84,6 +85,13 @@ class GODWIT_API BlockMap {
   // invalid_argument: not one load per block.
   [[nodiscard]] Result<std::vector<BlockMove>> plan(std::span<const std::uint64_t> loads,
                                                     const PlanOptions& options = {}) const;
+  // What to change so that fewer items travel, where wanted[rank * blocks() + block] counts the
+  // items on that rank that need that block. A block with one holder goes to the rank that wants it
+  // most, those first that save most, as far as no rank gets more than its tolerance by it.
+  // Depends on nothing but its arguments.
+  // invalid_argument: not one count per rank and block.
+  [[nodiscard]] Result<std::vector<BlockMove>> plan_towards(std::span<const std::uint64_t> wanted,
+                                                            const PlanOptions& options = {}) const;
   // invalid_argument: `from` does not hold the block, or `to` does already; nothing was changed.
   [[nodiscard]] Status apply(std::span<const BlockMove> moves);
 

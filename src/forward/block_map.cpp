@@ -1,6 +1,7 @@
 #include "godwit/block_map.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -39,7 +40,8 @@ Status apply_one(Holders& holders, Rank ranks, const BlockMove& move) {
   return {};
 }
 
-// Moves one block after another from the rank with the most load to the one with the least.
+// Keeps account of the ranks' loads while blocks move, one after another: level() from the rank
+// with the most load to the one with the least, follow() to those who want them.
 class Planner {
  public:
   Planner(Holders holders, Rank ranks, std::span<const std::uint64_t> loads,
@@ -54,7 +56,7 @@ class Planner {
     mean_ = std::accumulate(of_rank_.begin(), of_rank_.end(), 0.0) / static_cast<double>(ranks);
   }
 
-  std::vector<BlockMove> run() {
+  std::vector<BlockMove> level() {
     std::vector<BlockMove> moves;
     while (moves.size() < options_.max_moves) {
       const auto most = std::max_element(of_rank_.begin(), of_rank_.end());
@@ -66,6 +68,35 @@ class Planner {
       perform(*move);
       moves.push_back(*move);
     }
+    return moves;
+  }
+
+  // A block of one holder, and how many items less travel if it goes to another.
+  struct Pull {
+    BlockMove move;
+    std::uint64_t saves = 0;
+  };
+  // The best first; blocks may well change places. Then those go back, the worst first, that bring
+  // a rank more than it may have.
+  std::vector<BlockMove> follow(std::vector<Pull> pulls) {
+    std::stable_sort(pulls.begin(), pulls.end(),
+                     [](const Pull& a, const Pull& b) { return a.saves > b.saves; });
+    pulls.resize(std::min(pulls.size(), options_.max_moves));
+    std::vector<double> most(of_rank_);
+    for (double& one : most) one = std::max(one, mean_ * options_.tolerance);
+    for (const Pull& pull : pulls) perform(pull.move);
+    const auto is_too_much = [&](const Pull& pull) {
+      return load_of(pull.move.to) > most[static_cast<std::size_t>(pull.move.to)];
+    };
+    for (;;) {
+      const auto worst = std::find_if(pulls.rbegin(), pulls.rend(), is_too_much);
+      if (worst == pulls.rend()) break;
+      const BlockMove& move = worst->move;
+      perform({.block = move.block, .from = move.to, .to = move.from});
+      pulls.erase(std::next(worst).base());
+    }
+    std::vector<BlockMove> moves;
+    for (const Pull& pull : pulls) moves.push_back(pull.move);
     return moves;
   }
 
@@ -166,7 +197,33 @@ Result<std::vector<BlockMove>> BlockMap::plan(std::span<const std::uint64_t> loa
     return fail(ErrorCode::invalid_argument, "{} loads were given for {} blocks", loads.size(),
                 blocks());
   }
-  return Planner(spread_out(*this), ranks_, loads, options).run();
+  return Planner(spread_out(*this), ranks_, loads, options).level();
+}
+
+Result<std::vector<BlockMove>> BlockMap::plan_towards(std::span<const std::uint64_t> wanted,
+                                                      const PlanOptions& options) const {
+  const auto ranks = static_cast<std::size_t>(ranks_);
+  if (wanted.size() != ranks * blocks()) {
+    return fail(ErrorCode::invalid_argument, "{} counts were given for {} blocks on {} ranks",
+                wanted.size(), blocks(), ranks);
+  }
+  std::vector<std::uint64_t> loads(blocks());
+  std::vector<Planner::Pull> pulls;
+  for (std::uint32_t block = 0; block < blocks(); ++block) {
+    const auto wanted_by = [&](Rank rank) {
+      return wanted[static_cast<std::size_t>(rank) * blocks() + block];
+    };
+    Rank most = 0;
+    for (Rank rank = 0; rank < ranks_; ++rank) {
+      loads[block] += wanted_by(rank);
+      if (wanted_by(rank) > wanted_by(most)) most = rank;
+    }
+    const Rank holder = holders(block).front();
+    if (holders(block).size() > 1 || wanted_by(most) <= wanted_by(holder)) continue;
+    pulls.push_back({.move = {.block = block, .from = holder, .to = most},
+                     .saves = wanted_by(most) - wanted_by(holder)});
+  }
+  return Planner(spread_out(*this), ranks_, loads, options).follow(std::move(pulls));
 }
 
 Status BlockMap::apply(std::span<const BlockMove> moves) {

@@ -109,6 +109,96 @@ TEST(BlockMap, LeavesEqualLoadsAlone) {
   EXPECT_TRUE(map->plan(std::vector<std::uint64_t>(64, 0))->empty());
 }
 
+// How many items are not where their block is.
+std::uint64_t travelling(const BlockMap& map, const std::vector<std::uint64_t>& wanted) {
+  std::uint64_t count = 0;
+  for (Rank rank = 0; rank < map.ranks(); ++rank) {
+    for (std::uint32_t block = 0; block < map.blocks(); ++block) {
+      if (map.holds(rank, block)) continue;
+      count += wanted[static_cast<std::size_t>(rank) * map.blocks() + block];
+    }
+  }
+  return count;
+}
+
+TEST(BlockMap, GivesABlockToTheRankThatHasMostOfItsItems) {
+  auto map = BlockMap::shares(4, 2);  // 0, 0, 1, 1
+  ASSERT_TRUE(map);
+  const std::vector<std::uint64_t> wanted{5,  10, 90, 10,  // on rank 0
+                                          95, 10, 0,  10};
+  const auto moves = map->plan_towards(wanted);
+  ASSERT_TRUE(moves);
+  EXPECT_THAT(*moves, ElementsAre(BlockMove{.block = 0, .from = 0, .to = 1},
+                                  BlockMove{.block = 2, .from = 1, .to = 0}))
+      << "each to where most is saved, the best first; what is wanted alike stays";
+  EXPECT_EQ(travelling(*map, wanted), 205U);
+  ASSERT_TRUE(map->apply(*moves));
+  EXPECT_EQ(travelling(*map, wanted), 25U);
+  EXPECT_TRUE(map->plan_towards(wanted)->empty());
+}
+
+TEST(BlockMap, GivesNoRankMoreThanItCanBearForTheSakeOfItems) {
+  const auto map = BlockMap::shares(4, 2);
+  ASSERT_TRUE(map);
+  const std::vector<std::uint64_t> all_on_one{100, 100, 100, 100, 0, 0, 0, 0};
+  EXPECT_TRUE(map->plan_towards(all_on_one)->empty()) << "rank 0 has its share";
+  EXPECT_EQ(map->plan_towards(all_on_one, {.tolerance = 2.0})->size(), 2U);
+  EXPECT_EQ(map->plan_towards(all_on_one, {.tolerance = 2.0, .max_moves = 1})->size(), 1U);
+  EXPECT_EQ(map->plan_towards(std::vector<std::uint64_t>(4)).error().code,
+            ErrorCode::invalid_argument);
+}
+
+TEST(BlockMap, PlansThatFollowItemsNeitherTravelMoreNorPileUp) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    Random random(seed);
+    const auto ranks = static_cast<Rank>(2 + random.next() % 7);
+    auto map = BlockMap::shares(static_cast<std::uint32_t>(ranks) * 12, ranks);
+    ASSERT_TRUE(map);
+    const BlockMove copy[] = {{.block = 0, .from = 0, .to = 1, .keeps = true}};
+    ASSERT_TRUE(map->apply(copy));
+    std::vector<std::uint64_t> wanted(map->blocks() * static_cast<std::size_t>(ranks));
+    std::vector<std::uint64_t> loads(map->blocks());
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      wanted[i] = random.next() % 100;
+      loads[i % loads.size()] += wanted[i];
+    }
+    const double busiest = imbalance(*map, loads);
+    const std::uint64_t before = travelling(*map, wanted);
+    const auto moves = map->plan_towards(wanted);
+    ASSERT_TRUE(moves);
+    EXPECT_EQ(*moves, *map->plan_towards(wanted));
+    ASSERT_TRUE(map->apply(*moves));
+    EXPECT_LT(travelling(*map, wanted), before) << seed;
+    EXPECT_LE(imbalance(*map, loads), std::max(1.1, busiest) + 1e-9) << seed;
+    EXPECT_THAT(map->holders(0), ElementsAre(0, 1)) << "what several hold stays";
+  }
+}
+
+// What a program does between two runs: it counts, plans, and the data follows.
+TEST(MoveBlocks, BringsABlockToItsItems) {
+  const Status done = run_ranks(3, [](Group& group) -> Status {
+    GODWIT_TRY(BlockMap map, BlockMap::shares(3, 3));
+    const auto me = static_cast<std::uint32_t>(group.rank());
+    // The items of each rank need the next one's block.
+    std::vector<std::uint64_t> wanted(9);
+    wanted[me * 3 + (me + 1) % 3] = 1'000;
+    GODWIT_TRY(const auto all, sum_over_ranks(group, wanted));
+    EXPECT_EQ(travelling(map, all), 3'000U);
+    GODWIT_TRY(const auto moves, map.plan_towards(all, {.tolerance = 2.0}));
+    std::string mine(10, static_cast<char>('0' + me));
+    std::string got;
+    GODWIT_CHECK(move_blocks(
+        group, map, moves, [&](std::uint32_t) { return std::as_bytes(std::span(mine)); },
+        [&](std::uint32_t, std::span<const std::byte> bytes) {
+          got.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+        }));
+    EXPECT_EQ(travelling(map, all), 0U);
+    EXPECT_EQ(got, std::string(10, static_cast<char>('0' + (me + 1) % 3)));
+    return {};
+  });
+  ASSERT_TRUE(done) << done.error().message;
+}
+
 TEST(SumOverRanks, AddsUpAtEveryPlace) {
   const Status done = run_ranks(3, [](Group& group) -> Status {
     for (const std::size_t count : {0UL, 1UL, 20'000UL}) {
