@@ -151,7 +151,7 @@ Status measure_threads(const Scope& scope, const std::string& what, bool has_goa
     return fmt::format("{}, {} thread{}", what, threads, threads == 1 ? "" : "s");
   };
   Contenders all;
-  for (const std::size_t threads : {1, 2, 3, 4}) {
+  for (const std::size_t threads : {1U, 2U, 3U, 4U}) {
     std::optional<Contenders::Beside> beside;
     if (threads > 1) beside = {title(1), By::rate, {}};
     if (threads == 2 && has_goal) beside->goal = Goal{Goal::Kind::ratio_at_least, 1.5};
@@ -223,7 +223,7 @@ Result<Table> run_ref_threads(const Scope& scope) {
       scope, "a loop that shares nothing", false,
       [&](std::size_t threads) { return count_in_threads(scope, threads); }, table));
   for (const LocalTransport transport : {LocalTransport::shm, LocalTransport::tcp}) {
-    for (const std::uint64_t size : {1'000, 10'000'000}) {
+    for (const std::uint64_t size : {1'000U, 10'000'000U}) {
       GODWIT_CHECK(measure_resolving(scope, transport, size, table));
     }
   }

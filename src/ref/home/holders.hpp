@@ -36,7 +36,7 @@ class Holders {
     std::optional<Life> ended;  // of the same node's earlier process: let go of what it holds
   };
 
-  Holders(const Clock& clock, Options options) : clock_(clock), options_(options) {}
+  Holders(const Clock& clock, const Options& options) : clock_(clock), options_(options) {}
 
   // Its life, which begins now if it had none. Errors: node_lost (a later process of that node is
   // known), overload (too many holders), invalid_argument (no node).

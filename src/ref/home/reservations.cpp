@@ -142,7 +142,7 @@ Result<Claim> Claim::copy(StoreState& state, Holder holder, std::span<const Byte
     GODWIT_TRY(place.extent, state.allocate(size, wait));
     gather(parts, place.extent.data);
   }
-  return Claim(state, nullptr, std::move(place), size);
+  return Claim(state, nullptr, place, size);
 }
 
 Claim::~Claim() {

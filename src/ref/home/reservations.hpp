@@ -100,8 +100,8 @@ class Claim {
   void done();
 
  private:
-  Claim(StoreState& state, Reservations::Room* room, Place place, std::uint64_t size)
-      : state_(state), room_(room), place_(std::move(place)), size_(size) {}
+  Claim(StoreState& state, Reservations::Room* room, const Place& place, std::uint64_t size)
+      : state_(state), room_(room), place_(place), size_(size) {}
 
   StoreState& state_;
   Reservations::Room* room_;  // null: nobody had reserved it
