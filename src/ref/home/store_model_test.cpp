@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -18,7 +19,7 @@ using Presence = ModelObject::Presence;
 
 class Verbs : Play {
  public:
-  explicit Verbs(std::uint64_t seed) : Play(seed) {}
+  Verbs(std::uint64_t seed, std::shared_ptr<Currency> currency) : Play(seed, std::move(currency)) {}
 
   void run(int steps) {
     for (int i = 0; i < steps && !testing::Test::HasFailure(); ++i) {
@@ -31,7 +32,7 @@ class Verbs : Play {
  private:
   void step() {
     if (model_.objects.empty() || random_.below(12) == 0) return put();
-    switch (random_.below(23)) {
+    switch (random_.below(25)) {
       case 0: return promise();
       case 1: return reserve();
       case 2: return make_room_an_object();
@@ -54,6 +55,8 @@ class Verbs : Play {
       case 19: return set_pinned();
       case 20: return wait();
       case 21: return random_.below(2) == 0 ? take_over() : break_promise();
+      case 22:
+      case 23: return vouch();
       default: return live();
     }
   }
@@ -116,15 +119,30 @@ class Verbs : Play {
     model_.rooms.erase(ticket);
     add(*handle, {}, holder, Presence::there, {room.second});
   }
+  // With a reservation, or bytes that are at hand.
   void update_or_fulfil() {
+    if (random_.below(2) == 0) {
+      const Holder holder = someone();
+      const std::string text = some_text();
+      const Bytes part = bytes_of(text);
+      const bool admitted = model_.admit(holder);
+      settle(holder, text, admitted, std::span(&part, 1));
+      return;
+    }
     if (model_.rooms.empty()) return reserve();
     const auto [ticket, room] = *model_.rooms.begin();
-    const Holder holder = room.first;
+    if (settle(room.first, room.second, true, ticket)) model_.rooms.erase(ticket);
+  }
+  // True: it was done.
+  template <class What>
+  bool settle(Holder holder, const std::string& text, bool admitted, const What& what) {
     ModelObject& object = some_known();
     const std::uint64_t version = some_version(object);
     const bool promised = object.presence == Presence::promised;
     ErrorCode expected = ErrorCode::none;
-    if (!object.alive) {
+    if (!admitted) {
+      expected = ErrorCode::node_lost;
+    } else if (!object.alive) {
       expected = ErrorCode::not_found;
     } else if (object.presence == Presence::broken) {
       expected = object.broken;
@@ -132,17 +150,17 @@ class Verbs : Play {
       expected = may_update(object, holder, version);
     }
     const Handle handle = handle_of(object, version);
-    const auto made =
-        promised ? store_.fulfil(holder, handle, ticket) : store_.update(holder, handle, ticket);
-    ASSERT_EQ(code_of(made), expected) << (made ? "" : made.error().message);
-    if (!made) return;
+    const auto made = promised ? store_.fulfil(holder, handle, what, kWait)
+                               : store_.update(holder, handle, what, kWait);
+    EXPECT_EQ(code_of(made), expected) << (made ? "" : made.error().message);
+    if (!made) return false;
     EXPECT_EQ(made->version, object.newest() + (promised ? 0 : 1));
     if (promised) {
-      model_.fulfil(object, room.second);
+      model_.fulfil(object, text);
     } else {
-      model_.publish(object, room.second);
+      model_.publish(object, text);
     }
-    model_.rooms.erase(ticket);
+    return true;
   }
   static ErrorCode may_update(const ModelObject& object, Holder holder, std::uint64_t version) {
     if (version != object.newest()) return ErrorCode::stale;
@@ -330,6 +348,20 @@ class Verbs : Play {
       model_.break_promise(object, ErrorCode::cancelled, clock_.now());
     }
   }
+  void vouch() {
+    ModelObject& object = some_known();
+    const std::uint64_t version = some_version(object);
+    const Handle handle = handle_of(object, version);
+    const Voucher voucher = store_.vouch_for(handle);
+    ASSERT_EQ(voucher.ticket != 0, is_vouched_for(object, version));
+    if (voucher.ticket == 0) return;
+    EXPECT_TRUE(neighbour_.holds(voucher.ticket));
+    EXPECT_EQ(voucher.time_left.has_value(), object.lease_end.has_value());
+    const bool has_bytes = !object.versions[version - 1].empty();
+    EXPECT_EQ(neighbour_.copy_shown(handle).has_value(), has_bytes && !object.lease_end);
+    told_.push_back(
+        {voucher.ticket, static_cast<std::size_t>(&object - model_.objects.data()), version});
+  }
   void live() {
     Holder& holder = random_.pick<Holder>(holders_);
     switch (random_.below(8)) {
@@ -355,11 +387,13 @@ class Verbs : Play {
 constexpr std::uint64_t kSeeds = kSanitized ? 100 : 3'000;
 
 TEST(StoreModel, RandomVerbsAndDeathsDoWhatTheModelSays) {
-  for (const std::uint64_t seed : Seeds(1, kSeeds)) Verbs(seed).run(150);
+  const std::shared_ptr<Currency> currency = Currency::create().value();
+  for (const std::uint64_t seed : Seeds(1, kSeeds)) Verbs(seed, currency).run(150);
 }
 
 TEST(StoreModel, RandomVerbsAndDeathsDoWhatTheModelSaysLong) {
-  for (const std::uint64_t seed : Seeds(10'001, 16'000)) Verbs(seed).run(400);
+  const std::shared_ptr<Currency> currency = Currency::create().value();
+  for (const std::uint64_t seed : Seeds(10'001, 16'000)) Verbs(seed, currency).run(400);
 }
 
 }  // namespace

@@ -6,12 +6,15 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/random.hpp"
+#include "ref/home/neighbour_for_test.hpp"
 #include "ref/home/store_for_test.hpp"
 #include "ref/home/store_model_for_test.hpp"
 
@@ -19,11 +22,13 @@ namespace godwit::ref {
 
 class Play {
  protected:
-  explicit Play(std::uint64_t seed)
+  // Making the currency takes longer than a play.
+  Play(std::uint64_t seed, std::shared_ptr<Currency> currency)
       : random_(seed),
         threads_(seed % 8 == 0),
-        options_(options()),
+        options_(options(std::move(currency))),
         store_(clock_, options_),
+        neighbour_(*options_.currency, store_.arena()),
         model_(clock_, options_) {
     for (std::size_t i = 0; i < holders_.size(); ++i) holders_[i] = {{i + 1}, {1}};
   }
@@ -55,6 +60,7 @@ class Play {
   Handle handle_of(const ModelObject& object, std::uint64_t version) {
     Handle handle = object.handle;
     handle.version = version;
+    if (version <= object.versions.size()) handle.size = object.versions[version - 1].size();
     options_.key.sign(handle);
     return handle;
   }
@@ -68,10 +74,21 @@ class Play {
     return result;
   }
 
+  // A home vouches for the newest version of what anybody may read as often as they like.
+  static bool is_vouched_for(const ModelObject& object, std::uint64_t version) {
+    return object.alive && object.presence == ModelObject::Presence::there &&
+           object.lifetime.kind != LifetimeKind::readers && version == object.newest();
+  }
+
   void compare() {
     store_.sweep();
     model_.sweep();
     compare_called();
+    for (const Told& told : told_) {
+      if (!neighbour_.holds(told.ticket)) continue;
+      EXPECT_TRUE(is_vouched_for(model_.objects[told.object], told.version))
+          << "a ticket holds of version " << told.version;
+    }
     std::uint64_t alive = 0, pins = 0, borrows = 0, waiters = 0, extents = 0;
     for (const ModelObject& object : model_.objects) {
       SCOPED_TRACE("object " + object.handle.object.short_hex());
@@ -114,12 +131,21 @@ class Play {
   std::vector<std::uint64_t> called_;
   const ObjectStore::Options options_;
   ObjectStore store_;
+  Neighbour neighbour_;
   Model model_;
   std::array<Holder, 4> holders_;
+  // What the neighbour was told can be had.
+  struct Told {
+    std::uint64_t ticket = 0;
+    std::size_t object = 0;  // its place in the model
+    std::uint64_t version = 0;
+  };
+  std::vector<Told> told_;
 
  private:
-  ObjectStore::Options options() {
+  ObjectStore::Options options(std::shared_ptr<Currency> currency) {
     ObjectStore::Options options = options_for_test();
+    options.currency = std::move(currency);
     options.arena.slab_bytes = std::size_t{64} << 10;
     options.on_ready = [this](std::uint64_t waiter) { called_.push_back(waiter); };
     return options;
@@ -132,8 +158,13 @@ class Play {
   void compare_object(const ModelObject& object) {
     const bool readable = object.alive && object.presence != ModelObject::Presence::broken;
     for (std::uint64_t version = 1; version <= object.newest(); ++version) {
-      EXPECT_EQ(store_.exists(handle_of(object, version)), readable && object.has_version(version))
+      const Handle handle = handle_of(object, version);
+      EXPECT_EQ(store_.exists(handle), readable && object.has_version(version))
           << "version " << version;
+      const auto shown = neighbour_.copy_shown(handle);
+      if (!shown) continue;
+      EXPECT_TRUE(is_vouched_for(object, version) && !object.lease_end) << "version " << version;
+      EXPECT_EQ(*shown, object.versions[version - 1]);
     }
     for (const ModelPin& pin : object.pins) {
       const std::string& text = object.versions[pin.version - 1];
