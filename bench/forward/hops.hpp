@@ -103,6 +103,55 @@ Result<floors::Sample> time_hops(const Course& course) {
   return times.summarise(spent_ns);
 }
 
+// Where Hop puts an item that goes on.
+template <std::size_t size>
+struct Lanes {
+  std::vector<std::vector<HopItem<size>>> to;  // by rank
+  void emit(const HopItem<size>& item, Rank rank) {
+    to[static_cast<std::size_t>(rank)].push_back(item);
+  }
+  [[nodiscard]] Rank ranks() const { return static_cast<Rank>(to.size()); }
+};
+
+// The same hops as a program without an exchange would make them: an array for each pair of ranks,
+// and nothing that could go wrong.
+template <std::size_t size>
+Result<floors::Sample> time_by_hand(const Course& course) {
+  const auto ranks = static_cast<std::size_t>(course.ranks);
+  floors::RoundTrips times(course.rounds);
+  std::uint64_t spent_ns = 0;
+  std::barrier together(course.ranks);
+  std::vector<Lanes<size>> lanes[2] = {std::vector<Lanes<size>>(ranks),
+                                       std::vector<Lanes<size>>(ranks)};
+  for (auto& half : lanes) {
+    for (Lanes<size>& of_rank : half) of_rank.to.resize(ranks);
+  }
+  std::vector<std::jthread> threads;
+  for (Rank rank = 0; rank < course.ranks; ++rank) {
+    threads.emplace_back([&, rank, me = static_cast<std::size_t>(rank)] {
+      for (std::size_t i = 0; i < course.items; ++i) {
+        lanes[0][me].emit(first_item<size>(rank, i), static_cast<Rank>(i % ranks));
+      }
+      together.arrive_and_wait();
+      for (std::size_t i = 0; i < course.warm_up + course.rounds; ++i) {
+        const std::uint64_t begin_ns = floors::now_ns();
+        Lanes<size>& out = lanes[(i + 1) % 2][me];
+        for (auto& lane : out.to) lane.clear();
+        for (const Lanes<size>& source : lanes[i % 2]) {
+          for (const HopItem<size>& item : source.to[me]) Hop<size>{}(item, out);
+        }
+        together.arrive_and_wait();
+        if (rank != 0 || i < course.warm_up) continue;
+        const std::uint64_t round_ns = floors::now_ns() - begin_ns;
+        times.add(round_ns);
+        spent_ns += round_ns;
+      }
+    });
+  }
+  threads.clear();
+  return times.summarise(spent_ns);
+}
+
 // The same bytes, copied by as many threads, which wait for each other after every round.
 inline Result<floors::Sample> time_copies(const Course& course, std::size_t item_bytes) {
   const std::size_t bytes = course.items * item_bytes;

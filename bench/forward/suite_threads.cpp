@@ -31,6 +31,9 @@ Status measure(const ForwardScope& scope, Rank ranks, std::size_t items, Table& 
       fmt::format("{} rank{} x {} x {} B", ranks, ranks == 1 ? "" : "s", count_text(items), size);
   Contenders all;
   all.add("memcpy, " + what, bytes, [course] { return time_copies(course, size); });
+  all.add(
+      "by hand, " + what, bytes, [course] { return time_by_hand<size>(course); },
+      Contenders::Beside{"memcpy, " + what, By::pace, std::nullopt});
   std::optional<Goal> goal;
   if (items >= kBeyondCaches) goal = Goal{Goal::Kind::ratio_at_least, 0.6};
   all.add(
@@ -42,7 +45,8 @@ Status measure(const ForwardScope& scope, Rank ranks, std::size_t items, Table& 
 const char* const kNote =
     "A round: every rank reads its items, changes them and emits each to a random rank, and all "
     "move. "
-    "memcpy: as many threads copy as many bytes. The ratio is that of speeds.";
+    "memcpy: as many threads copy as many bytes. By hand: the same kernel appends to an array for "
+    "each pair of ranks, with a barrier after each round. The ratio is that of speeds.";
 
 }  // namespace
 
