@@ -56,6 +56,17 @@ class Owned;
 template <class T>
 class Promise;
 
+namespace detail {
+
+template <class Field, class Struct>
+[[nodiscard]] std::uint64_t offset_of_member(Field Struct::* member) {
+  static const Struct probe{};
+  return static_cast<std::uint64_t>(reinterpret_cast<const char*>(&(probe.*member)) -
+                                    reinterpret_cast<const char*>(&probe));
+}
+
+}  // namespace detail
+
 // A reference. Cheap to copy; any thread; copies share what they have resolved. The fleet outlives
 // it. It owns nothing: the object lives as its lifetime says.
 template <class T>
@@ -161,15 +172,32 @@ class Ref {
   template <class Field, std::same_as<T> Struct>
     requires(kPlain<Field>)
   [[nodiscard]] Result<Field> field(Field Struct::* member) const {
-    static const Struct probe{};
-    const auto offset = static_cast<std::uint64_t>(reinterpret_cast<const char*>(&(probe.*member)) -
-                                                   reinterpret_cast<const char*>(&probe));
-    auto bytes =
-        state_->door.read(handle(), {.offset = offset, .bytes = sizeof(Field), .pieces = 1});
+    auto bytes = state_->door.read(
+        handle(),
+        {.offset = detail::offset_of_member(member), .bytes = sizeof(Field), .pieces = 1});
     if (!bytes) return tl::unexpected(std::move(bytes).error());
     Field value;
     std::memcpy(&value, bytes->data(), sizeof value);
     return value;
+  }
+  // The same field of `count` elements of an array of plain structs, from `first` on.
+  template <class Field, class Struct, class C = Codec>
+    requires(C::kIsArray && std::same_as<typename C::Element, Struct> && kPlain<Field>)
+  [[nodiscard]] Result<std::vector<Field>> field(Field Struct::* member, std::uint64_t first,
+                                                 std::uint64_t count) const {
+    constexpr std::uint64_t kMost = (std::uint64_t{1} << 62) / sizeof(Struct);  // as above
+    if (first > kMost || count > kMost) {
+      return tl::unexpected(Error{ErrorCode::invalid_argument, "no object has so many elements"});
+    }
+    auto bytes = state_->door.read(
+        handle(), {.offset = first * sizeof(Struct) + detail::offset_of_member(member),
+                   .bytes = sizeof(Field),
+                   .step = sizeof(Struct),
+                   .pieces = count});
+    if (!bytes) return tl::unexpected(std::move(bytes).error());
+    std::vector<Field> values(bytes->size() / sizeof(Field));
+    if (!values.empty()) std::memcpy(values.data(), bytes->data(), bytes->size());
+    return values;
   }
 
   // --- The object, at its home ---

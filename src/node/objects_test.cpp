@@ -139,6 +139,13 @@ TEST_P(Objects, PartsAreReadWithoutTheRest) {
   expect_error(ref.slice(99'999, 2), ErrorCode::invalid_argument, "beyond its end");
   expect_error(ref.strided(0, 3, 60'000), ErrorCode::invalid_argument, "beyond its end");
   expect_error(ref.strided(0, 1'000'000'000'000, 0), ErrorCode::invalid_argument, "overlap");
+  std::vector<Point> points(100'000);
+  for (std::size_t i = 0; i < points.size(); ++i) points[i] = {0.5, static_cast<double>(i)};
+  const auto cloud = good(fleet_.node(0).put(points));
+  EXPECT_EQ(good(cloud.field(&Point::y, 70'000, 3)), (std::vector{70'000., 70'001., 70'002.}));
+  EXPECT_EQ(good(cloud.field(&Point::x, 0, 100'000)), std::vector(100'000, 0.5));
+  expect_error(cloud.field(&Point::y, 99'999, 2), ErrorCode::invalid_argument, "beyond its end");
+  expect_error(cloud.field(&Point::y, 1, UINT64_MAX), ErrorCode::invalid_argument, "so many");
 }
 
 TEST_P(Objects, ManyAreMovedInFewMessages) {
