@@ -1,7 +1,9 @@
 // Items that hop to random ranks for ever, and the copies that this is held against.
 #pragma once
 
+#include <array>
 #include <barrier>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <thread>
@@ -103,6 +105,34 @@ Result<floors::Sample> time_hops(const Course& course) {
   return times.summarise(spent_ns);
 }
 
+// Times rounds of as many threads as there are ranks, which wait for each other after every one, as
+// that of rank 0 sees them. Each makes ready with `prepare(rank)`, and gets what it is to do then:
+// a function of the round's number.
+template <class Prepare>
+floors::Sample time_together(const Course& course, const Prepare& prepare) {
+  floors::RoundTrips times(course.rounds);
+  std::uint64_t spent_ns = 0;
+  std::barrier together(course.ranks);
+  std::vector<std::jthread> threads;
+  for (Rank rank = 0; rank < course.ranks; ++rank) {
+    threads.emplace_back([&, rank] {
+      auto do_round = prepare(rank);
+      together.arrive_and_wait();
+      for (std::size_t i = 0; i < course.warm_up + course.rounds; ++i) {
+        const std::uint64_t begin_ns = floors::now_ns();
+        do_round(i);
+        together.arrive_and_wait();
+        if (rank != 0 || i < course.warm_up) continue;
+        const std::uint64_t round_ns = floors::now_ns() - begin_ns;
+        times.add(round_ns);
+        spent_ns += round_ns;
+      }
+    });
+  }
+  threads.clear();
+  return times.summarise(spent_ns);
+}
+
 // Where Hop puts an item that goes on.
 template <std::size_t size>
 struct Lanes {
@@ -118,65 +148,34 @@ struct Lanes {
 template <std::size_t size>
 Result<floors::Sample> time_by_hand(const Course& course) {
   const auto ranks = static_cast<std::size_t>(course.ranks);
-  floors::RoundTrips times(course.rounds);
-  std::uint64_t spent_ns = 0;
-  std::barrier together(course.ranks);
-  std::vector<Lanes<size>> lanes[2] = {std::vector<Lanes<size>>(ranks),
-                                       std::vector<Lanes<size>>(ranks)};
-  for (auto& half : lanes) {
-    for (Lanes<size>& of_rank : half) of_rank.to.resize(ranks);
-  }
-  std::vector<std::jthread> threads;
-  for (Rank rank = 0; rank < course.ranks; ++rank) {
-    threads.emplace_back([&, rank, me = static_cast<std::size_t>(rank)] {
-      for (std::size_t i = 0; i < course.items; ++i) {
-        lanes[0][me].emit(first_item<size>(rank, i), static_cast<Rank>(i % ranks));
+  using ByRank = std::vector<std::vector<HopItem<size>>>;
+  const std::vector<Lanes<size>> empty(ranks, Lanes<size>{.to = ByRank(ranks)});
+  std::array<std::vector<Lanes<size>>, 2> lanes{empty, empty};  // of this round, and the next
+  return time_together(course, [&](Rank rank) {
+    const auto me = static_cast<std::size_t>(rank);
+    for (std::size_t i = 0; i < course.items; ++i) {
+      lanes[0][me].emit(first_item<size>(rank, i), static_cast<Rank>(i % ranks));
+    }
+    return [&lanes, me](std::size_t round) {
+      Lanes<size>& out = lanes[(round + 1) % 2][me];
+      for (auto& lane : out.to) lane.clear();
+      for (const Lanes<size>& source : lanes[round % 2]) {
+        for (const HopItem<size>& item : source.to[me]) Hop<size>{}(item, out);
       }
-      together.arrive_and_wait();
-      for (std::size_t i = 0; i < course.warm_up + course.rounds; ++i) {
-        const std::uint64_t begin_ns = floors::now_ns();
-        Lanes<size>& out = lanes[(i + 1) % 2][me];
-        for (auto& lane : out.to) lane.clear();
-        for (const Lanes<size>& source : lanes[i % 2]) {
-          for (const HopItem<size>& item : source.to[me]) Hop<size>{}(item, out);
-        }
-        together.arrive_and_wait();
-        if (rank != 0 || i < course.warm_up) continue;
-        const std::uint64_t round_ns = floors::now_ns() - begin_ns;
-        times.add(round_ns);
-        spent_ns += round_ns;
-      }
-    });
-  }
-  threads.clear();
-  return times.summarise(spent_ns);
+    };
+  });
 }
 
-// The same bytes, copied by as many threads, which wait for each other after every round.
+// The same bytes, copied by as many threads.
 inline Result<floors::Sample> time_copies(const Course& course, std::size_t item_bytes) {
   const std::size_t bytes = course.items * item_bytes;
-  floors::RoundTrips times(course.rounds);
-  std::uint64_t spent_ns = 0;
-  std::barrier together(course.ranks);
-  std::vector<std::jthread> threads;
-  for (Rank rank = 0; rank < course.ranks; ++rank) {
-    threads.emplace_back([&, rank] {
-      std::vector<std::byte> from(bytes, std::byte{1});
-      std::vector<std::byte> to(bytes, std::byte{2});
-      for (std::size_t i = 0; i < course.warm_up + course.rounds; ++i) {
-        const std::uint64_t begin_ns = floors::now_ns();
-        std::memcpy(to.data(), from.data(), bytes);
-        asm volatile("" : : "r"(to.data()) : "memory");
-        together.arrive_and_wait();
-        if (rank != 0 || i < course.warm_up) continue;
-        const std::uint64_t round_ns = floors::now_ns() - begin_ns;
-        times.add(round_ns);
-        spent_ns += round_ns;
-      }
-    });
-  }
-  threads.clear();
-  return times.summarise(spent_ns);
+  return time_together(course, [&](Rank) {
+    return [from = std::vector(bytes, std::byte{1}),
+            to = std::vector(bytes, std::byte{2})](std::size_t) mutable {
+      std::memcpy(to.data(), from.data(), from.size());
+      asm volatile("" : : "r"(to.data()) : "memory");
+    };
+  });
 }
 
 }  // namespace godwit::bench
