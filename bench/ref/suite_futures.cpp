@@ -12,6 +12,14 @@ namespace {
 
 using Do = Order::Do;
 
+// Until whoever waits has been waiting for a while.
+void pause_before(Waiting waiting) {
+  const bool spins = waiting == Waiting::poll;
+  const std::uint64_t from_ns = floors::now_ns() + (spins ? 200'000 : 1'000'000);
+  if (!spins) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  while (floors::now_ns() < from_ns) std::this_thread::yield();
+}
+
 // From before `tell` here to when the far side has it; `tell` is given the time to send. By then
 // the far side has been waiting for a while.
 template <class Tell>
@@ -19,10 +27,7 @@ Result<std::uint64_t> told(Setup& setup, const Order& order, const Tell& tell) {
   GODWIT_CHECK(setup.far().send(order));
   GODWIT_TRY(const std::uint64_t ready, setup.far().receive(Waiting::sleep));
   static_cast<void>(ready);
-  const bool spins = order.waiting == Waiting::poll;
-  const std::uint64_t from_ns = floors::now_ns() + (spins ? 200'000 : 1'000'000);
-  if (!spins) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  while (floors::now_ns() < from_ns) std::this_thread::yield();
+  pause_before(order.waiting);
   GODWIT_CHECK(tell(floors::now_ns()));
   return setup.far().receive(Waiting::sleep);
 }
@@ -72,6 +77,18 @@ Result<Sample> by_function(Setup& setup) {
   });
 }
 
+// What comes back from the node after as long a pause: an answer, and nothing else.
+Result<Sample> by_answer(Setup& setup) {
+  GODWIT_TRY(const Bundle code, open_bundle("bench_ref.gdw"));
+  GODWIT_TRY(const auto tell, code.function<std::uint64_t()>("tell_now"));
+  return time_parts(enough_of(setup.scope()), [&]() -> Result<std::uint64_t> {
+    pause_before(setup.options().waiting());
+    const auto told_ns = tell.on(setup.node())().get();
+    if (!told_ns) return fail(told_ns.error().reason, "{}", told_ns.error().message);
+    return floors::now_ns() - *told_ns;
+  });
+}
+
 Result<Sample> by_pipe(Setup& setup) {
   return time_parts(enough_of(setup.scope()), [&] {
     return told(setup, setup.order(Do::await_pipe),
@@ -104,6 +121,9 @@ Status measure_futures(const Scope& scope, LocalTransport transport, std::int64_
   const std::string floor = (spins && shm ? "flag in shared memory, " : "pipe, ") + way;
   Contenders all;
   all.add_floor(floor, 0, [&] { return spins && shm ? by_flag(*setup) : by_pipe(*setup); });
+  all.add(
+      "godwit call's answer, " + way, 0, [&] { return by_answer(*setup); },
+      Contenders::Beside{floor, By::p50, std::nullopt});
   const std::optional<Goal> goal =
       shm ? std::optional(Goal{Goal::Kind::p50_below_us, spins ? 3.0 : 100.0}) : std::nullopt;
   all.add(

@@ -1,4 +1,4 @@
-// A function that keeps a promise where the promise is, with the time at which it does.
+// Functions that keep a promise where the promise is, or answer, with the time at which they do.
 #include <time.h>
 #include <godwit/mobile.hpp>
 
@@ -13,14 +13,24 @@ std::uint64_t now_ns() {
          static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-}  // namespace
-
-// Not at once: whoever calls shares a core with the consumer, and is to have left it.
-std::int32_t keep_now(godwit::Here& here, godwit::HandleOf<std::uint64_t> promised) {
+// Not at once: whoever calls may share a core with the consumer, and is to have left it.
+std::uint64_t later_ns() {
   constexpr std::uint64_t kLater_ns = 30'000;
   const std::uint64_t begin_ns = now_ns();
-  std::uint64_t kept_ns = begin_ns;
-  while (kept_ns < begin_ns + kLater_ns) kept_ns = now_ns();
-  return here.try_fulfil(promised, kept_ns);
+  std::uint64_t at_ns = begin_ns;
+  while (at_ns < begin_ns + kLater_ns) at_ns = now_ns();
+  return at_ns;
+}
+
+}  // namespace
+
+std::int32_t keep_now(godwit::Here& here, godwit::HandleOf<std::uint64_t> promised) {
+  return here.try_fulfil(promised, later_ns());
 }
 GODWIT_EXPORT(keep_now, inline_);
+
+// The same without a promise: what an answer takes.
+std::uint64_t tell_now(godwit::Here& /*here*/) {
+  return later_ns();
+}
+GODWIT_EXPORT(tell_now, inline_);
