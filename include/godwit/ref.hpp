@@ -39,6 +39,7 @@
 #include "godwit/call_handle.hpp"
 #include "godwit/detail/object_codec.hpp"
 #include "godwit/detail/object_door.hpp"
+#include "godwit/detail/object_parts.hpp"
 #include "godwit/detail/turns.hpp"
 #include "godwit/error.hpp"
 #include "godwit/fleet.hpp"
@@ -55,17 +56,6 @@ template <class T>
 class Owned;
 template <class T>
 class Promise;
-
-namespace detail {
-
-template <class Field, class Struct>
-[[nodiscard]] std::uint64_t offset_of_member(Field Struct::* member) {
-  static const Struct probe{};
-  return static_cast<std::uint64_t>(reinterpret_cast<const char*>(&(probe.*member)) -
-                                    reinterpret_cast<const char*>(&probe));
-}
-
-}  // namespace detail
 
 // A reference. Cheap to copy; any thread; copies share what they have resolved. The fleet outlives
 // it. It owns nothing: the object lives as its lifetime says.
@@ -154,50 +144,40 @@ class Ref {
                                                                  std::uint64_t count,
                                                                  std::uint64_t step) const {
     constexpr std::uint64_t kSize = sizeof(typename C::Element);
-    constexpr std::uint64_t kMost = (std::uint64_t{1} << 62) / kSize;  // no product overflows
-    if (first > kMost || count > kMost || step > kMost) {
-      return tl::unexpected(Error{ErrorCode::invalid_argument, "no object has so many elements"});
+    if (const Status fits = detail::check_elements(kSize, {first, count, step}); !fits) {
+      return tl::unexpected(fits.error());
     }
     const bool together = step == 1;
-    auto bytes = state_->door.read(handle(), {.offset = first * kSize,
-                                              .bytes = together ? count * kSize : kSize,
-                                              .step = step * kSize,
-                                              .pieces = together ? 1 : count});
-    if (!bytes) return tl::unexpected(std::move(bytes).error());
-    std::vector<typename C::Element> elements(bytes->size() / kSize);
-    if (!elements.empty()) std::memcpy(elements.data(), bytes->data(), bytes->size());
-    return elements;
+    return detail::read_parts<typename C::Element>(state_->door, handle(),
+                                                   {.offset = first * kSize,
+                                                    .bytes = together ? count * kSize : kSize,
+                                                    .step = step * kSize,
+                                                    .pieces = together ? 1 : count});
   }
   // One field of a plain struct: ref.field(&Particle::energy).
   template <class Field, std::same_as<T> Struct>
     requires(kPlain<Field>)
   [[nodiscard]] Result<Field> field(Field Struct::* member) const {
-    auto bytes = state_->door.read(
-        handle(),
-        {.offset = detail::offset_of_member(member), .bytes = sizeof(Field), .pieces = 1});
-    if (!bytes) return tl::unexpected(std::move(bytes).error());
-    Field value;
-    std::memcpy(&value, bytes->data(), sizeof value);
-    return value;
+    auto values = detail::read_parts<Field>(
+        state_->door, handle(),
+        {.offset = detail::offset_of_member(member), .bytes = sizeof(Field)});
+    if (!values) return tl::unexpected(std::move(values).error());
+    return values->front();
   }
   // The same field of `count` elements of an array of plain structs, from `first` on.
   template <class Field, class Struct, class C = Codec>
     requires(C::kIsArray && std::same_as<typename C::Element, Struct> && kPlain<Field>)
   [[nodiscard]] Result<std::vector<Field>> field(Field Struct::* member, std::uint64_t first,
                                                  std::uint64_t count) const {
-    constexpr std::uint64_t kMost = (std::uint64_t{1} << 62) / sizeof(Struct);  // as above
-    if (first > kMost || count > kMost) {
-      return tl::unexpected(Error{ErrorCode::invalid_argument, "no object has so many elements"});
+    if (const Status fits = detail::check_elements(sizeof(Struct), {first, count}); !fits) {
+      return tl::unexpected(fits.error());
     }
-    auto bytes = state_->door.read(
-        handle(), {.offset = first * sizeof(Struct) + detail::offset_of_member(member),
-                   .bytes = sizeof(Field),
-                   .step = sizeof(Struct),
-                   .pieces = count});
-    if (!bytes) return tl::unexpected(std::move(bytes).error());
-    std::vector<Field> values(bytes->size() / sizeof(Field));
-    if (!values.empty()) std::memcpy(values.data(), bytes->data(), bytes->size());
-    return values;
+    return detail::read_parts<Field>(
+        state_->door, handle(),
+        {.offset = first * sizeof(Struct) + detail::offset_of_member(member),
+         .bytes = sizeof(Field),
+         .step = sizeof(Struct),
+         .pieces = count});
   }
 
   // --- The object, at its home ---
