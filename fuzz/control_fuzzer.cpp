@@ -9,9 +9,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 
@@ -73,11 +75,22 @@ std::array<Fd, 2> connected_pair() {
   auto* const generic = reinterpret_cast<sockaddr*>(&address);
   require(::getsockname(listener.get(), generic, &size) == 0);
   Fd client(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  require(::connect(client.get(), generic, size) == 0);
+  // The fuzzer's own timer interrupts it now and then; it goes on by itself.
+  while (::connect(client.get(), generic, size) != 0 && errno != EISCONN) {
+    if (errno == EINTR || errno == EALREADY) continue;
+    std::perror("control_fuzzer: connect");
+    std::abort();
+  }
   // Thousands of connections a second would use up the ports if each lingered.
   const linger reset{.l_onoff = 1, .l_linger = 0};
   require(::setsockopt(client.get(), SOL_SOCKET, SO_LINGER, &reset, sizeof reset) == 0);
-  return {std::move(client), Fd(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC))};
+  int accepted = -1;
+  do {
+    accepted = ::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC);
+  } while (accepted < 0 && errno == EINTR);
+  if (accepted < 0) std::perror("control_fuzzer: accept4");
+  require(accepted >= 0);
+  return {std::move(client), Fd(accepted)};
 }
 
 void feed_socket(Reactor& reactor, Bytes stream, std::size_t piece) {
