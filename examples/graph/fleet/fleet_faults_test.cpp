@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/fail.hpp"
+#include "fleet/failure.hpp"
 #include "fleet/fleet_for_test.hpp"
 #include "fleet/query.hpp"
 #include "fleet/walks.hpp"
@@ -180,6 +181,16 @@ TEST_P(KilledNode, EndsARankingThatTravels) {
 }
 TEST_P(KilledNode, EndsARankingThatPulls) {
   expect_ranking_ends(page_rank_by_pull);
+}
+
+// Which of the two is told depends on who notices first.
+TEST(GraphFailure, ANodeThatCannotBeReachedIsLost) {
+  const Error unreachable{ErrorCode::unreachable, "region 'ranks' on node n2: no link"};
+  const Error told = failed("the graph", unreachable).value();
+  EXPECT_EQ(told.code, ErrorCode::node_lost);
+  EXPECT_NE(told.message.find("n2"), std::string::npos);
+  const Error other = failed("the graph", Error{ErrorCode::resource_exhausted, "full"}).value();
+  EXPECT_EQ(other.code, ErrorCode::resource_exhausted);
 }
 
 INSTANTIATE_TEST_SUITE_P(Over, KilledNode,
