@@ -90,7 +90,7 @@ std::vector<Result<std::uint64_t>> ObjectAccess::tell_all(ObjectOp op,
 Result<Handle> ObjectAccess::newest(const Handle& handle) {
   // That of a promise does not say how large it has become.
   const bool is_whole = handle.size != Handle::kSizeUnknown;
-  if (is_whole && at_hand(handle, {}) != nullptr) return handle;
+  if (is_whole && is_at_hand(handle)) return handle;
   GODWIT_TRY(const AnsweredItem answered, tell(ObjectOp::newest, {.handle = handle}));
   return wire::handle_in(answered.answer);
 }

@@ -164,6 +164,8 @@ class ObjectAccess {
   using Clock = std::chrono::steady_clock;
   [[nodiscard]] bool is_own(NodeId home);
   [[nodiscard]] Result<std::shared_ptr<const View>> own_view(const Handle& handle);
+  // Whether the home need not be asked for it: this process has it, or is shown where it lies.
+  [[nodiscard]] bool is_at_hand(const Handle& handle);
   // What takes no question; null: the home has to be asked. 0: the usual time.
   [[nodiscard]] std::shared_ptr<const View> at_hand(const Handle& handle,
                                                     std::chrono::nanoseconds at_most);

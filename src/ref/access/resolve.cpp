@@ -84,6 +84,10 @@ ViewResult ObjectAccess::resolve(const Handle& handle, std::chrono::nanoseconds 
   return view;
 }
 
+bool ObjectAccess::is_at_hand(const Handle& handle) {
+  return kept_->find(handle) != nullptr || kept_->shown(handle).has_value();
+}
+
 std::shared_ptr<const View> ObjectAccess::at_hand(const Handle& handle,
                                                   std::chrono::nanoseconds at_most) {
   if (auto view = kept_->find(handle)) return view;
@@ -118,9 +122,7 @@ std::shared_ptr<const View> ObjectAccess::copy_shown(const Handle& handle,
 
 detail::CallHandle ObjectAccess::begin_resolve(const Handle& handle,
                                                std::chrono::nanoseconds at_most) {
-  const bool is_asked_for =
-      !is_own(NodeId{handle.home}) && kept_->find(handle) == nullptr && !kept_->shown(handle);
-  if (!is_asked_for) return {};
+  if (is_own(NodeId{handle.home}) || is_at_hand(handle)) return {};
   return ask_for(handle, 0, at_most);
 }
 
