@@ -71,20 +71,13 @@ class Thousand {
     }
     return {};
   }
-  static Status evict(const std::vector<Array>& refs) {
-    if (refs.empty()) return {};
-    std::vector<Handle> handles;
-    for (const Array& ref : refs) handles.push_back(ref.handle());
-    for (const Status& gone : refs.front().door().evict_all(handles)) GODWIT_CHECK(gone);
-    return {};
-  }
   template <class Put>
   Result<Sample> put(const Put& put_all) {
     return time_parts(enough_, [&]() -> Result<std::uint64_t> {
       std::vector<Array> refs;
       refs.reserve(kObjects);
       GODWIT_TRY(const std::uint64_t time_ns, time_of([&] { return put_all(refs); }));
-      GODWIT_CHECK(evict(refs));
+      GODWIT_CHECK(ways::evict(refs));
       return Result<std::uint64_t>(time_ns);
     });
   }
@@ -100,7 +93,7 @@ class Thousand {
           return fail(ErrorCode::internal, "the objects have changed");
         }
       }
-      GODWIT_CHECK(evict(refs));
+      GODWIT_CHECK(ways::evict(refs));
       return Result<std::uint64_t>(time_ns);
     });
   }

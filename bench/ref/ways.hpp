@@ -20,6 +20,8 @@ namespace godwit::bench::ways {
 // Both by one process.
 [[nodiscard]] Result<Sample> put_and_resolve_here(Setup& setup, std::uint64_t size,
                                                   const Enough& enough);
+// All at once.
+[[nodiscard]] Status evict(const std::vector<Array>& refs);
 // Has the far side resolve them, each or all at once: how long all took, in ns. What it says of
 // each is in setup.handed().
 [[nodiscard]] Result<std::uint64_t> resolve_far(Setup& setup, Order::Do what,

@@ -16,14 +16,6 @@ std::size_t kept_at_once(std::uint64_t size) {
   return std::max(least, std::min(kMost, kMostBytes / size));
 }
 
-Status evict(const std::vector<Array>& refs) {
-  if (refs.empty()) return {};
-  std::vector<Handle> handles;
-  for (const Array& ref : refs) handles.push_back(ref.handle());
-  for (const Status& gone : refs.front().door().evict_all(handles)) GODWIT_CHECK(gone);
-  return {};
-}
-
 // The far side polls no more on the core that this process shares with it, and the node is awake.
 Status have_the_core(Setup& setup) {
   if (setup.options().spin_us == 0) return {};
@@ -90,6 +82,14 @@ Result<Sample> time_handing_over(Setup& setup, std::uint64_t size, const Enough&
 }
 
 }  // namespace
+
+Status evict(const std::vector<Array>& refs) {
+  if (refs.empty()) return {};
+  std::vector<Handle> handles;
+  for (const Array& ref : refs) handles.push_back(ref.handle());
+  for (const Status& gone : refs.front().door().evict_all(handles)) GODWIT_CHECK(gone);
+  return {};
+}
 
 Result<std::uint64_t> resolve_far(Setup& setup, Order::Do what, std::span<const Array> refs) {
   const std::span<Handed> handed = setup.handed(refs.size());
