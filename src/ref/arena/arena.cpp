@@ -126,7 +126,7 @@ Result<Extent> Arena::State::allocate_shared(std::size_t bytes, Wait wait) {
   }
   GODWIT_TRY(auto* slab, make(sizes, chunk_bytes, bytes));
   const std::lock_guard lock(mutex);
-  partly.push_back(*slab);
+  keep(*slab);  // others may have freed a slot meanwhile, and it is not needed
   return *take_slot(size_class);
 }
 
