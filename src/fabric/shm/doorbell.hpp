@@ -73,8 +73,11 @@ class PeerDoorbell {
   void notify() noexcept {
     if ((state().cold[word_].load(std::memory_order_relaxed) & bit_) != 0) [[unlikely]]
       mark();
-    if ((state().asleep.load(std::memory_order_relaxed) & 1U) != 0) [[unlikely]]
+    if (is_asleep()) [[unlikely]]
       ring();
+  }
+  [[nodiscard]] bool is_asleep() const noexcept {
+    return (state().asleep.load(std::memory_order_acquire) & 1U) != 0;
   }
   // Makes the peer look at the link even if it is hot.
   void summon() noexcept {

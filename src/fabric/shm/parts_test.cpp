@@ -61,6 +61,23 @@ TEST(Ring, WaitingProducerIsReportedOnceSpaceIsHandedBack) {
   EXPECT_EQ(reported, 1);
 }
 
+TEST(Ring, ConsumerThatHandsAllBackShowsThatNothingIsLeft) {
+  Ring ring;
+  EXPECT_TRUE(ring.out.is_drained());
+  ring.write(100, 'x');
+  EXPECT_FALSE(ring.out.is_drained());
+  EXPECT_FALSE(ring.in.hand_back_all());
+  EXPECT_FALSE(ring.out.is_drained()) << "it has taken nothing";
+  ASSERT_FALSE(ring.in.advance(100));
+  EXPECT_FALSE(ring.out.is_drained()) << "it has not said so";
+  EXPECT_FALSE(ring.in.hand_back_all());
+  EXPECT_TRUE(ring.out.is_drained());
+  while (ring.out.has_room(1000)) ring.write(1000, 'x');
+  ring.out.want_space(true);
+  ASSERT_FALSE(ring.in.advance(1000));
+  EXPECT_TRUE(ring.in.hand_back_all()) << "somebody waits for the space";
+}
+
 TEST(Doorbell, ColdLinksAreMarkedAndHotOnesAreNot) {
   Doorbell bell = Doorbell::create().value();
   PeerDoorbell peer = PeerDoorbell::open(bell.share().value(), 70).value();

@@ -63,6 +63,10 @@ class RingProducer {
   void want_space(bool wanted) noexcept {
     header().want_space.store(wanted ? 1 : 0, std::memory_order_seq_cst);
   }
+  // The consumer has taken all records, as far as it has said: it does so before it sleeps.
+  [[nodiscard]] bool is_drained() const noexcept {
+    return header().head.load(std::memory_order_acquire) == tail_;
+  }
   // The consumer handed back what it never got: the link must end.
   [[nodiscard]] bool is_violated() const noexcept { return violated_; }
 
@@ -108,6 +112,9 @@ class RingConsumer {
       return false;
     return publish();
   }
+  // Hands all space back, before sleeping: so a producer sees that no record is left to ring for.
+  // True: as advance().
+  [[nodiscard]] bool hand_back_all() noexcept { return position_ != published_ && publish(); }
 
  private:
   // Space goes back to the producer in parts of this fraction of the ring.

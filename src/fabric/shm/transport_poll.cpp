@@ -70,7 +70,8 @@ void ShmTransport::settle_notifications() {
   full_fence();
   for (Link* link : unfenced_) {
     link->unfenced = false;
-    link->peer.notify();
+    // One that has taken everything and went to sleep since would be woken for nothing.
+    if (!link->peer.is_asleep() || !link->out.is_drained()) link->peer.notify();
   }
   unfenced_.clear();
 }
@@ -331,6 +332,9 @@ bool ShmTransport::prepare_to_sleep() {
   if (has_work()) return false;
   if (armed_ && sending_.empty()) return true;
   for (Link* link : sending_) link->out.want_space(true);
+  for (std::size_t i = 0; i < hot_count_; ++i) {
+    if (hot_[i]->in.hand_back_all()) hot_[i]->peer.summon();
+  }
   if (!std::exchange(armed_, true)) doorbell_.fall_asleep();
   full_fence();
   return !has_work();

@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <random>
+#include <string>
 
 #include "base/allocation_count.hpp"
 #include "base/seeds_for_test.hpp"
@@ -299,6 +302,39 @@ TEST_F(ShmTransportTest, ServesMoreLinksThanItKeepsHot) {
                          [&](const auto& entry) { return entry.second == round; });
     })) << round;
   }
+}
+
+// How often doorbells of this process have been rung and not been read.
+std::uint64_t rings() {
+  std::uint64_t all = 0;
+  for (const auto& info : std::filesystem::directory_iterator("/proc/self/fdinfo")) {
+    std::ifstream lines(info.path());
+    for (std::string word; lines >> word;) {
+      std::uint64_t count = 0;
+      if (word == "eventfd-count:" && lines >> std::hex >> count >> std::dec) all += count;
+    }
+  }
+  return all;
+}
+
+TEST_F(ShmTransportTest, SleepingPeerIsRungForWhatItHasNotTakenOnly) {
+  Peer server;
+  Peer client;
+  link_up(client, server);
+  const auto body = pattern(64, 1);
+  for (std::uint64_t i = 1; i <= 10; ++i) {
+    ASSERT_EQ(client.send(client.ups[0], i, body), Sent::now);
+    while (server.received.size() != i) server.transport->poll(64);
+    ASSERT_TRUE(server.transport->prepare_to_sleep());
+    const std::uint64_t before = rings();
+    client.transport->poll(64);  // looks once more whether the server sleeps
+    EXPECT_EQ(rings(), before) << i;
+    server.transport->poll(64);
+  }
+  ASSERT_TRUE(server.transport->prepare_to_sleep());
+  const std::uint64_t before = rings();
+  ASSERT_EQ(client.send(client.ups[0], 11, body), Sent::now);
+  EXPECT_GT(rings(), before);
 }
 
 TEST_F(ShmTransportTest, WarmSmallMessagesDoNotAllocate) {
