@@ -78,6 +78,9 @@ class GODWIT_API CallHandle {
   // in the blob leads nowhere. At most kMaxObjects.
   static constexpr std::size_t kMaxObjects = 16;
   void lend_object(std::uint32_t parameter, const Handle& handle);
+  // Before start(): wait() follows at once, so that start() need not return before the end where it
+  // can make it come sooner.
+  void stay() noexcept;
   // Sends it. The parts are the argument blob; those outside of small() and large() are borrowed
   // until the end.
   void start(std::uint64_t node, call::FunctionRef& function, std::span<const Blob> parts,

@@ -61,6 +61,10 @@ void CallHandle::begin_when(const godwit_change& change) {
                    .value_at = change.value_at};
 }
 
+void CallHandle::stay() noexcept {
+  call_->stays = true;
+}
+
 static_assert(CallHandle::kMaxObjects == wire::kMaxObjectArguments);
 
 void CallHandle::lend_object(std::uint32_t parameter, const Handle& handle) {

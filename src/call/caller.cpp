@@ -37,6 +37,11 @@ Caller::Caller(fabric::Reactor& reactor, Engine& engine, Executor& continuations
 void Caller::start(OutgoingCall& call) {
   call.user = this;
   call.on_end = &Caller::ended;
+  if (call.stays) {
+    const auto begin = [&] { engine_.start(call); };
+    if (!reactor_.try_run_and_wait(begin, call.waiter, fabric::kNever)) engine_.start_later(call);
+    return;
+  }
   if (reactor_.try_run_as_owner([&] { engine_.start(call); })) return;
   engine_.start_later(call);
 }

@@ -120,6 +120,7 @@ void OutgoingPool::recycle(OutgoingCall& call) noexcept {
   call.has_objects = false;
   call.is_hop = false;
   call.lent = false;
+  call.stays = false;
   call.has_rare = false;
   call.cancelling.store(false, std::memory_order_relaxed);
   call.outcome = {};

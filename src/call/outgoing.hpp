@@ -72,6 +72,7 @@ struct alignas(64) OutgoingCall : DeadlineHook, ListHook<OutgoingTag> {
   bool has_objects = false;  // Rare::objects stand for some of its arguments
   bool is_hop = false;       // moves a travelling call on; ends when the receiver has taken it over
   bool lent = false;         // some part is the caller's memory, not ours
+  bool stays = false;        // whoever starts it waits for its end
   bool has_rare = false;
   std::atomic<bool> cancelling{false};  // the caller's wish, also before the engine has the call
 

@@ -71,6 +71,15 @@ class Reactor final : public Scheduler {
     leave();
     return true;
   }
+  // The same, and then waits as wait() does, without leaving in between: what `f` starts is mostly
+  // over before anybody who has left would be called again.
+  template <class F>
+  bool try_run_and_wait(F&& f, Waiter& waiter, Time deadline) {
+    if (!ownership_.try_enter() && !take_from_others()) return false;
+    std::forward<F>(f)();
+    wait_on(waiter, deadline, true);
+    return true;
+  }
   // Makes progress, or waits while others do, until the waiter is done (true) or the deadline has
   // passed or the reactor stops (false). Any thread but the owner: waiting inside the reactor is
   // a bug that ends the process, because nobody could ever end that wait.
@@ -123,6 +132,7 @@ class Reactor final : public Scheduler {
   void keep_polling();
   void sleep_in_epoll(Time deadline);
   void nap(Duration length);
+  void wait_on(Waiter& waiter, Time deadline, bool owns);
   [[nodiscard]] bool drive(Waiter& waiter, Time deadline);
   bool sleep_as_sentry(Waiter& waiter, Time deadline);
   void sleep_on(Waiter& waiter, Time deadline);

@@ -111,15 +111,22 @@ bool Reactor::wait(Waiter& waiter, Time deadline) {
                  options_.name.c_str());
     std::abort();
   }
+  wait_on(waiter, deadline, false);
+  return waiter.done();
+}
+
+// `owns`: this thread has entered already.
+void Reactor::wait_on(Waiter& waiter, Time deadline, bool owns) {
   Duration longest_sleep{0};
   bool slept = false;
   bool was_sentry = false;
   while (!waiter.done() && !stopping_.load(std::memory_order_relaxed)) {
-    if (!ownership_.try_enter() && !take_from_others()) {
+    if (!owns && !ownership_.try_enter() && !take_from_others()) {
       linger(waiter, deadline);
       if (now() >= deadline) break;
       continue;
     }
+    owns = false;  // whichever way it goes on
     was_sentry = false;
     if (std::exchange(slept, false)) look_at_fds_ = true;
     if (drive(waiter, deadline)) {
@@ -136,8 +143,8 @@ bool Reactor::wait(Waiter& waiter, Time deadline) {
     longest_sleep = std::max(longest_sleep, now() - before);
     slept = true;
   }
+  if (owns) leave();
   if (was_sentry) rouse();  // nobody has taken its place in epoll
-  return waiter.done();
 }
 
 // The owner polls. True: the waiter is done or its time is up; false: nothing has happened for a

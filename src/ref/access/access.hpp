@@ -173,10 +173,12 @@ class ObjectAccess {
   // not yet, which may take `at_most`.
   [[nodiscard]] std::shared_ptr<const View> copy_shown(const Handle& handle,
                                                        std::chrono::nanoseconds at_most);
+  // `stays`: see Question.
   [[nodiscard]] detail::CallHandle ask_for(const Handle& handle, std::uint64_t vouched,
-                                           std::chrono::nanoseconds at_most);
+                                           std::chrono::nanoseconds at_most, bool stays = false);
   [[nodiscard]] detail::CallHandle ask_to_wait(const Handle& handle, std::uint64_t newer_than,
-                                               std::chrono::nanoseconds at_most, Ask how);
+                                               std::chrono::nanoseconds at_most, Ask how,
+                                               bool stays);
   // An object that is to be copied from its home, which has pinned it.
   struct Fetch {
     Handle handle;

@@ -25,13 +25,15 @@ CallHandle start(const Asking& asking, const Question& question, Ask how) {
                .head = bytes_of_value(request),
                .items = std::as_bytes(question.items),
                .tail = question.tail,
-               .time_left = question.time_left},
+               .time_left = question.time_left,
+               .stays = question.stays},
               how);
 }
 
 CallHandle send(const Asking& asking, const Message& message, Ask how) {
   CallHandle call = CallHandle::prepare(asking.caller);
   if (!call) return call;
+  if (message.stays) call.stay();
   std::size_t head = sizeof(Descriptor) + message.head.size() + message.items.size();
   std::span<std::byte> room = head <= CallHandle::kSmallBytes ? call.small() : call.large(head);
   if (room.size() < head) return {};
@@ -88,7 +90,8 @@ Result<Bytes> answer_of(const CallHandle& call) {
   return bytes;
 }
 
-Result<Answered> ask(const Asking& asking, const Question& question, Ask how) {
+Result<Answered> ask(const Asking& asking, Question question, Ask how) {
+  question.stays = true;
   CallHandle call = start(asking, question, how);
   call.wait();
   Result<Bytes> answer = answer_of(call);

@@ -31,6 +31,7 @@ struct Question {
   std::uint64_t argument = 0;
   std::chrono::nanoseconds time_left{};  // 0: the caller's default
   std::uint8_t flags = 0;                // of wire::ObjectRequest
+  bool stays = false;                    // the asker waits for the answer, and does nothing else
 };
 
 // Any request that these functions take: a head, of which the first part is fixed, and a tail.
@@ -40,6 +41,7 @@ struct Message {
   Bytes items{};
   std::span<const Bytes> tail{};  // lent until the call has ended
   std::chrono::nanoseconds time_left{};
+  bool stays = false;  // see Question
 };
 [[nodiscard]] detail::CallHandle send(const Asking& asking, const Message& message, Ask how);
 
@@ -55,8 +57,7 @@ struct Answered {
   detail::CallHandle call;
   Bytes bytes;
 };
-[[nodiscard]] Result<Answered> ask(const Asking& asking, const Question& question,
-                                   Ask how = Ask::at_once);
+[[nodiscard]] Result<Answered> ask(const Asking& asking, Question question, Ask how = Ask::at_once);
 // The same for one item: its answer; an error that the home says of it is an error here.
 struct AnsweredItem {
   detail::CallHandle call;

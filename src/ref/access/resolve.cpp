@@ -77,7 +77,7 @@ ViewResult ObjectAccess::resolve(const Handle& handle, std::chrono::nanoseconds 
   }
   const std::uint64_t vouched = kept_->wants_voucher(home);
   const Clock::time_point asked_at = Clock::now();
-  detail::CallHandle call = ask_for(handle, vouched, detail::time_left(at_most, began));
+  detail::CallHandle call = ask_for(handle, vouched, detail::time_left(at_most, began), true);
   call.wait();
   ViewResult view = answered(handle, std::move(call), vouched, asked_at, {.until = ends});
   if (view && paths_ != nullptr) paths_->add((*view)->path, (*view)->bytes.size(), asked_at);
@@ -176,7 +176,7 @@ ViewResult ObjectAccess::own_view(const Handle& handle) {
 }
 
 detail::CallHandle ObjectAccess::ask_for(const Handle& handle, std::uint64_t vouched,
-                                         std::chrono::nanoseconds at_most) {
+                                         std::chrono::nanoseconds at_most, bool stays) {
   const ObjectItem item{.handle = handle, .b = vouched};
   return start(asking(),
                {.home = NodeId{handle.home},
@@ -184,12 +184,14 @@ detail::CallHandle ObjectAccess::ask_for(const Handle& handle, std::uint64_t vou
                 .items = {&item, 1},
                 .argument = kSmall,
                 .time_left = at_most,
-                .flags = question_flags()},
+                .flags = question_flags(),
+                .stays = stays},
                Ask::at_once);
 }
 
 detail::CallHandle ObjectAccess::ask_to_wait(const Handle& handle, std::uint64_t newer_than,
-                                             std::chrono::nanoseconds at_most, Ask how) {
+                                             std::chrono::nanoseconds at_most, Ask how,
+                                             bool stays) {
   const ObjectItem item{.handle = handle, .a = newer_than};
   return start(asking(),
                {.home = NodeId{handle.home},
@@ -197,7 +199,8 @@ detail::CallHandle ObjectAccess::ask_to_wait(const Handle& handle, std::uint64_t
                 .items = {&item, 1},
                 .argument = kSmall,
                 .time_left = at_most,
-                .flags = question_flags()},
+                .flags = question_flags(),
+                .stays = stays},
                how);
 }
 
@@ -223,7 +226,7 @@ ViewResult ObjectAccess::answered(const Handle& handle, detail::CallHandle call,
 
 detail::CallHandle ObjectAccess::begin_wait(const Handle& handle, std::uint64_t newer_than,
                                             std::chrono::nanoseconds at_most) {
-  return ask_to_wait(handle, newer_than, at_most, Ask::at_once);
+  return ask_to_wait(handle, newer_than, at_most, Ask::at_once, false);
 }
 
 ViewResult ObjectAccess::finish_wait(const Handle& handle, std::uint64_t newer_than,
@@ -232,7 +235,7 @@ ViewResult ObjectAccess::finish_wait(const Handle& handle, std::uint64_t newer_t
   Result<AnsweredItem> answer = finish_one(std::move(call));
   // It is there, but on the home's disk, from where only a worker brings it.
   if (!answer && answer.error().code == ErrorCode::would_block) {
-    call = ask_to_wait(handle, newer_than, at_most, Ask::slowly);
+    call = ask_to_wait(handle, newer_than, at_most, Ask::slowly, true);
     call.wait();
     answer = finish_one(std::move(call));
   }
@@ -243,7 +246,7 @@ ViewResult ObjectAccess::finish_wait(const Handle& handle, std::uint64_t newer_t
 ViewResult ObjectAccess::await(const Handle& handle, std::uint64_t newer_than,
                                std::chrono::nanoseconds at_most) {
   const Clock::time_point asked_at = Clock::now();
-  detail::CallHandle call = begin_wait(handle, newer_than, at_most);
+  detail::CallHandle call = ask_to_wait(handle, newer_than, at_most, Ask::at_once, true);
   call.wait();
   return finish_wait(handle, newer_than, std::move(call), detail::time_left(at_most, asked_at));
 }
@@ -257,9 +260,14 @@ ViewResult ObjectAccess::view_of(const Handle& handle, detail::CallHandle call,
       return fail(ErrorCode::protocol_violation, "the home sent {} of {} bytes", answer.tail.size(),
                   size);
     }
-    return std::make_shared<const View>(
-        View{handle, answer.fixed.version, answer.tail, Path::message,
-             std::make_shared<const detail::CallHandle>(std::move(call))});
+    struct InAnswer {
+      detail::CallHandle call;
+      View view;
+    };
+    auto both = std::make_shared<InAnswer>(
+        InAnswer{std::move(call), {handle, answer.fixed.version, answer.tail, Path::message, {}}});
+    const View* const view = &both->view;
+    return std::shared_ptr<const View>(std::move(both), view);
   }
   const bool elsewhere = (answer.fixed.flags & ObjectAnswer::kElsewhere) != 0;
   const std::string_view channel = elsewhere ? text_of(answer.tail) : std::string_view();

@@ -1,0 +1,84 @@
+// What tests of the reactor need.
+#pragma once
+
+#include <sys/eventfd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <thread>
+#include <utility>
+
+#include "fabric/reactor.hpp"
+
+namespace godwit::fabric {
+
+inline constexpr auto kPatience = std::chrono::seconds(20);
+
+inline std::unique_ptr<Reactor> make_reactor(std::int64_t spin_us = 50) {
+  auto reactor = Reactor::create({.name = "test", .spin_us = spin_us});
+  return *std::move(reactor);
+}
+
+// Work that arrives from outside through a wake-up descriptor, with a transport's arming rules.
+class FakeTransport final : public Transport {
+ public:
+  FakeTransport() : wake_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
+
+  // Any thread.
+  void deliver() {
+    arrived_.fetch_add(1);
+    if (armed_.exchange(false)) ::eventfd_write(wake_.get(), 1);
+  }
+  void complete_on(Waiter& waiter, std::uint64_t count) {
+    waiter_ = &waiter;
+    complete_at_ = count;
+  }
+  [[nodiscard]] std::uint64_t handled() const { return handled_.load(); }
+
+  Result<Address> listen(const Address& address) override { return address; }
+  Result<LinkId> connect(const Address&) override { return LinkId{1}; }
+  Sent send(LinkId, const wire::Header&, std::span<const Bytes>, std::uint64_t) override {
+    return Sent::down;
+  }
+  std::size_t small_limit() const override { return 0; }
+  void close(LinkId) override {}
+  std::size_t poll(std::size_t) override {
+    armed_.store(false);
+    eventfd_t rings = 0;
+    if (std::exchange(maybe_rung_, false)) ::eventfd_read(wake_.get(), &rings);
+    const std::uint64_t arrived = arrived_.load();
+    const std::uint64_t before = handled_.exchange(arrived);
+    if (waiter_ != nullptr && arrived >= complete_at_) std::exchange(waiter_, nullptr)->complete();
+    return arrived - before;
+  }
+  bool prepare_to_sleep() override {
+    armed_.store(true);
+    maybe_rung_ = true;
+    return arrived_.load() == handled_.load();
+  }
+  int wake_fd() const override { return wake_.get(); }
+
+ private:
+  Fd wake_;
+  std::atomic<std::uint64_t> arrived_{0};
+  std::atomic<std::uint64_t> handled_{0};
+  std::atomic<bool> armed_{false};
+  bool maybe_rung_ = false;
+  Waiter* waiter_ = nullptr;
+  std::uint64_t complete_at_ = 0;
+};
+
+inline bool eventually(const std::function<bool()>& condition) {
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+}  // namespace godwit::fabric

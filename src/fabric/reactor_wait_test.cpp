@@ -1,0 +1,162 @@
+// Threads that wait, and so drive the reactor.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include "fabric/reactor_for_test.hpp"
+
+namespace godwit::fabric {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+TEST(Reactor, WaitEndsAtItsDeadline) {
+  for (const bool started : {true, false}) {
+    auto reactor = make_reactor();
+    if (started) {
+      ASSERT_TRUE(reactor->start());
+    }
+    Waiter waiter;
+    const Time before = reactor->now();
+    EXPECT_FALSE(reactor->wait(waiter, before + milliseconds(30)));
+    EXPECT_GE(reactor->now() - before, milliseconds(30));
+    EXPECT_LT(reactor->now() - before, seconds(10));
+  }
+}
+
+TEST(Reactor, WaitEndsWhenTheReactorStops) {
+  auto reactor = make_reactor();
+  ASSERT_TRUE(reactor->start());
+  Waiter waiter;
+  std::atomic<bool> returned{false};
+  std::thread waiting([&] {
+    EXPECT_FALSE(reactor->wait(waiter, reactor->now() + seconds(600)));
+    returned = true;
+  });
+  reactor->stop();
+  EXPECT_TRUE(eventually([&] { return returned.load(); }));
+  waiting.join();
+}
+
+TEST(Reactor, WaitingThreadDrivesAReactorThatHasNoProgressThread) {
+  auto reactor = make_reactor(0);
+  FakeTransport transport;
+  ASSERT_TRUE(reactor->add(transport));
+  Waiter waiter;
+  transport.complete_on(waiter, 100);
+  std::thread sender([&] {
+    for (int i = 0; i < 100; ++i) transport.deliver();
+  });
+  EXPECT_TRUE(reactor->wait(waiter, reactor->now() + kPatience));
+  sender.join();
+  reactor->remove(transport);
+}
+
+TEST(Reactor, WhoStartsSomethingAndWaitsForItStaysInside) {
+  auto reactor = make_reactor(20'000'000);  // who waits does not leave to sleep
+  FakeTransport transport;
+  ASSERT_TRUE(reactor->add(transport));
+  Waiter waiter;
+  std::atomic<bool> inside{false};
+  std::thread other([&] {
+    ASSERT_TRUE(eventually([&] { return inside.load(); }));
+    for (int i = 0; i < 1000; ++i) EXPECT_FALSE(reactor->try_run_as_owner([] {}));
+    transport.deliver();
+  });
+  const auto start = [&] {
+    transport.complete_on(waiter, 1);
+    inside = true;
+  };
+  EXPECT_TRUE(reactor->try_run_and_wait(start, waiter, reactor->now() + kPatience));
+  EXPECT_TRUE(waiter.done());
+  other.join();
+  EXPECT_TRUE(reactor->try_run_as_owner([] {}));
+  reactor->remove(transport);
+}
+
+TEST(Reactor, StartingAndWaitingEndsAsWaitingDoes) {
+  auto reactor = make_reactor();
+  Waiter at_once;
+  EXPECT_TRUE(reactor->try_run_and_wait([&] { at_once.complete(); }, at_once, kNever));
+  Waiter late;
+  EXPECT_TRUE(reactor->try_run_and_wait([] {}, late, reactor->now() + milliseconds(20)));
+  EXPECT_FALSE(late.done());
+  EXPECT_FALSE(reactor->owned_by_this_thread());
+  EXPECT_TRUE(reactor->try_run_as_owner([&] {
+    std::thread([&] {
+      EXPECT_FALSE(reactor->try_run_and_wait([] { FAIL(); }, late, kNever));
+    }).join();
+  }));
+}
+
+TEST(Reactor, OutsideWorkWakesSleepersInEveryModeAndIsNeverLost) {
+  for (const std::int64_t spin_us : {0, 20}) {
+    auto reactor = make_reactor(spin_us);
+    FakeTransport transport;
+    ASSERT_TRUE(reactor->add(transport));
+    ASSERT_TRUE(reactor->start());
+    // Quick successions of waits (the waiting thread sleeps in epoll itself) and pauses (the
+    // progress thread does) alternate.
+    std::uint64_t expected = 0;
+    for (int round = 0; round < 400; ++round) {
+      Waiter waiter;
+      ++expected;
+      std::atomic<bool> armed{false};
+      reactor->post([&, expected] {
+        transport.complete_on(waiter, expected);
+        armed = true;
+      });
+      if (round % 50 == 49) {
+        ASSERT_TRUE(eventually([&] { return armed.load(); }));
+      }
+      transport.deliver();
+      ASSERT_TRUE(reactor->wait(waiter, reactor->now() + kPatience)) << "round " << round;
+    }
+    transport.deliver();
+    ASSERT_TRUE(eventually([&] { return transport.handled() == expected + 1; }));
+    reactor->stop();
+    reactor->remove(transport);
+  }
+}
+
+TEST(Reactor, ManyThreadsWaitPostAndVisitAtOnce) {
+  for (const std::int64_t spin_us : {0, 50}) {
+    auto reactor = make_reactor(spin_us);
+    ASSERT_TRUE(reactor->start());
+    std::uint64_t owned_count = 0;  // unprotected: ownership is the protection
+    std::atomic<std::uint64_t> visits{0};
+    constexpr int kThreads = 4;
+    constexpr int kRounds = 300;
+    std::vector<std::thread> threads;
+    for (int t = 0; t < kThreads; ++t) {
+      threads.emplace_back([&, t] {
+        for (int i = 0; i < kRounds; ++i) {
+          Waiter waiter;
+          reactor->post([&] {
+            ++owned_count;
+            if ((i + t) % 3 == 0) {
+              reactor->post_at(reactor->now() + std::chrono::microseconds(100 * (i % 5)),
+                               [&] { waiter.complete(); });
+            } else if ((i + t) % 3 == 1) {
+              reactor->offload([] {}, [&] { waiter.complete(); });
+            } else {
+              waiter.complete();
+            }
+          });
+          if (reactor->try_run_as_owner([&] { ++owned_count; })) ++visits;
+          ASSERT_TRUE(reactor->wait(waiter, reactor->now() + kPatience)) << t << " " << i;
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    reactor->stop();
+    EXPECT_EQ(owned_count, kThreads * kRounds + visits.load());
+  }
+}
+
+}  // namespace
+}  // namespace godwit::fabric
