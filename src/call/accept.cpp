@@ -159,6 +159,7 @@ void Engine::begin(IncomingCall& call, code::FunctionSlot& slot) {
                        call.travel);
   call.context.call = &call;
   call.context.caller = &call.caller;
+  call.context.has_waited = call.has_waited;
   call.reply.prepare(options_.max_result_bytes);
   call.run = &Engine::run_on_executor;
   call.finished.deliver = &Engine::deliver_finished;

@@ -81,6 +81,7 @@ struct CallContext {
   const NodeId* caller = nullptr;  // whose call this is
   ReplyBuffer* reply = nullptr;    // the same for the record's whole life
   std::uint64_t waiter = 0;  // not 0: what the function, if it returns GODWIT_AGAIN, waits for
+  bool has_waited = false;   // and runs again because what it waited for has happened
   wire::TravelExtension travel;
 
   std::mutex mutex;

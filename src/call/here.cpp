@@ -316,6 +316,7 @@ void CallContext::prepare(Engine& owner, const code::Bundle& code, Time until, D
   written_region = 0;
   wrote_several = false;
   waiter = 0;
+  has_waited = false;
 }
 
 void CallContext::finish() {

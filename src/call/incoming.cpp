@@ -33,6 +33,7 @@ void IncomingPool::release(IncomingCall& call) {
   call.not_found.reset();
   call.awaits_objects = false;
   call.waiter = 0;
+  call.has_waited = false;
   call.arguments = {};
   call.bundle = {};
   call.library = nullptr;

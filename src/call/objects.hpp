@@ -25,6 +25,7 @@ class Objects {
     NodeId node;               // whose process asks
     bool may_wait = false;     // the function may take its time
     std::uint64_t waiter = 0;  // not 0: Engine::run_again() with it makes the call run again
+    bool has_waited = false;   // it runs again, and what it waited for has happened
     // Not null: those waiters that the answer makes ready are put here, and run before the asker is
     // answered: they have waited for it, and the asker has not.
     std::vector<std::uint64_t>* ready = nullptr;

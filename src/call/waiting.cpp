@@ -19,6 +19,7 @@ constexpr Duration kSweepPeriod = std::chrono::seconds(1);
 // Its function has returned GODWIT_AGAIN.
 void Engine::hold_back(IncomingCall& call) {
   const std::uint64_t waiter = std::exchange(call.context.waiter, 0);
+  call.has_waited = true;
   if (waiter != 0) return wait_for(call, waiter, call.token);
   answer(call, {Ending::rejected, true, ErrorCode::app_error},
          bytes_of("the function asked to run again, but not what it waits for"), {});
@@ -72,7 +73,10 @@ void Engine::wake(std::uint64_t waiter) {
   waiting_.erase(found);
   call.waiter = 0;
   call.state = IncomingCall::State::parked;
-  park(call);
+  code::FunctionSlot* const slot = store_->find(call.token);
+  if (slot != nullptr) [[likely]]
+    return begin(call, *slot);
+  park(call);  // its code has gone meanwhile, and may come again
 }
 
 void Engine::stop_waiting(IncomingCall& call) {

@@ -151,7 +151,7 @@ Result<bool> ObjectService::wait(const Request& request, std::span<const ObjectI
   }
   const ObjectItem& item = items.front();
   // Asked slowly it is not waited for, but brought back from a disk: it was there before.
-  if (request.asker.waiter != 0) {
+  if (request.asker.waiter != 0 && !request.asker.has_waited) {
     GODWIT_TRY(const bool ready, store_.wait(item.handle, item.a, request.asker.waiter));
     if (!ready) return false;
   }
