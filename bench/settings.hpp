@@ -22,5 +22,7 @@ inline constexpr std::int64_t kDefaultSpinUs = 50;
 
 // Runs the calling thread, and what it starts from now on, on that core; -1: on any.
 void run_on_core(int core) noexcept;
+// The same for all threads that this process has.
+void run_process_on_core(int core);
 
 }  // namespace godwit::bench
