@@ -26,7 +26,7 @@ constexpr std::uint32_t kPollsPerClock = 16;
 constexpr Duration kFdInterval = std::chrono::microseconds(20);
 constexpr Duration kQuietFdInterval = std::chrono::microseconds(320);
 constexpr Duration kLongestNap = std::chrono::milliseconds(16);
-constexpr std::uint32_t kVisitsOfARegular = 256;
+constexpr std::uint32_t kVisitsOfARegular = 128;
 
 }  // namespace
 

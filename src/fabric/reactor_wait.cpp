@@ -16,7 +16,7 @@ namespace {
 
 // So many visits in a row, each so soon after the last, and the visiting threads are left to look
 // after the reactor themselves.
-constexpr std::uint32_t kQuickLeaves = 16;
+constexpr std::uint32_t kQuickLeaves = 8;
 constexpr Duration kQuickly = std::chrono::microseconds(200);
 // Sleeping threads look up so often: stop() does not know them, and without a progress thread
 // nobody is sure to poll for them.
