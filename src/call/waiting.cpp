@@ -57,13 +57,11 @@ void Engine::run_again(std::uint64_t waiter) {
   });
 }
 
-// Made ready by a function that this thread has just run.
+// Made ready by a function that this thread has just run; in the order in which they began to wait.
+// What these run may come here, too, and wakes the rest: those that ran before are not found again.
 void Engine::wake_ready() {
-  while (!ready_waiters_.empty()) {
-    const std::uint64_t waiter = ready_waiters_.back();
-    ready_waiters_.pop_back();
-    wake(waiter);
-  }
+  for (std::size_t i = 0; i < ready_waiters_.size(); ++i) wake(ready_waiters_[i]);
+  ready_waiters_.clear();
 }
 
 void Engine::wake(std::uint64_t waiter) {

@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "base/fail.hpp"
@@ -27,8 +28,12 @@ class Oracle final : public Objects {
       EXPECT_TRUE(waiting.insert(asker.waiter).second) << "a name is given once";
       return false;
     }
+    if (asker.ready != nullptr) {
+      for (const std::uint64_t waiter : std::exchange(waiting, {})) asker.ready->push_back(waiter);
+    }
     Arguments arguments;
     std::memcpy(&arguments, request.data(), sizeof arguments);
+    answered.emplace_back(arguments.key, asker.has_waited);
     const std::uint64_t value = right_answer(arguments.key);
     std::memcpy(reply.make_room(sizeof value), &value, sizeof value);
     return true;
@@ -47,6 +52,7 @@ class Oracle final : public Objects {
   bool ready = false;
   bool broken = false;
   std::set<std::uint64_t> waiting;
+  std::vector<std::pair<std::uint64_t, bool>> answered;  // keys, and whether they had waited
 
  private:
   static tl::unexpected<Error> nothing() {
@@ -88,6 +94,19 @@ TEST_F(Waiting, ACallRunsAgainWhenItIsTold) {
   EXPECT_EQ(call.answer, right_answer(call.key));
   EXPECT_EQ((fleet_.executions()[{call.key, 0}]), 3U);
   EXPECT_EQ(engine().calls_inside(), 0U);
+}
+
+TEST_F(Waiting, WhoHasWaitedLongestRunsFirst) {
+  std::vector<std::pair<std::uint64_t, bool>> expected;
+  for (std::uint64_t i = 1; i <= 5; ++i) {
+    expected.emplace_back(begin().key, true);
+    ASSERT_TRUE(until([&] { return waiting() == i; }));
+  }
+  oracle_.ready = true;
+  expected.insert(expected.begin(), {begin().key, false});  // makes the others ready
+  ASSERT_TRUE(until([&] { return fleet_.all_ended(); }));
+  EXPECT_EQ(oracle_.answered, expected);
+  EXPECT_EQ(waiting(), 0U);
 }
 
 TEST_F(Waiting, WhatIsThereIsAnsweredAtOnce) {
