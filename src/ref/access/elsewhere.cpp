@@ -146,8 +146,10 @@ NamedChannel* ObjectAccess::readable(std::string_view name, std::uint64_t size, 
   why = channels_->unreadable(*channel);
   if (!why.empty()) return nullptr;
   const MeasuredCost by_home = paths_->by_home();
-  const double here_us = channel->cost(NamedChannel::Way::get).estimate_us(size);
-  if (by_home.count() != 0 && by_home.estimate_us(size) < here_us) {
+  const MeasuredCost here = channel->cost(NamedChannel::Way::get);
+  const double here_us = here.estimate_us(size);
+  const bool known = by_home.count() != 0 && here.count() != 0;
+  if (known && by_home.estimate_us(size) < here_us) {
     why = fmt::format("by way of the home it took less: {:.0f} us, not {:.0f}",
                       by_home.estimate_us(size), here_us);
     return nullptr;

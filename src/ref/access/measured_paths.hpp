@@ -36,7 +36,7 @@ struct ObjectAccess::MeasuredPaths {
   }
   [[nodiscard]] MeasuredCost read(const MeasuredCost& cost) const {
     const std::lock_guard lock(mutex_);
-    return cost;
+    return cost.as_of(Clock::now());
   }
 
   mutable std::mutex mutex_;

@@ -107,7 +107,7 @@ std::string NamedChannel::trouble() const {
 
 MeasuredCost NamedChannel::cost(Way way) const {
   const std::lock_guard lock(mutex_);
-  return way == Way::put ? put_cost_ : get_cost_;
+  return (way == Way::put ? put_cost_ : get_cost_).as_of(Clock::now());
 }
 
 void NamedChannel::refused_by(NodeId home) {

@@ -6,7 +6,9 @@
 
 namespace godwit::ref {
 
-void MeasuredCost::add(std::uint64_t bytes, double us) noexcept {
+void MeasuredCost::add(std::uint64_t bytes, double us, Clock::time_point now) noexcept {
+  *this = as_of(now);
+  measured_at_ = now;
   last_bytes_ = bytes;
   last_us_ = us;
   const double megabytes = static_cast<double>(bytes) / 1e6;

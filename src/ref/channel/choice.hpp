@@ -2,6 +2,7 @@
 // and measured times. Pure.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -19,9 +20,17 @@ class MeasuredCost {
  public:
   static constexpr std::uint64_t kLargeBytes = 64 << 10;
   static constexpr double kWeight = 0.2;  // of the newest
+  // So long it holds what was measured last: a way that is not gone because it was slow is not
+  // measured, and would stay slow for ever.
+  static constexpr std::chrono::seconds kGoodFor{30};
+  using Clock = std::chrono::steady_clock;
 
-  explicit MeasuredCost(ChannelCost guess) noexcept : cost_(guess) {}
-  void add(std::uint64_t bytes, double us) noexcept;
+  explicit MeasuredCost(ChannelCost guess) noexcept : guess_(guess), cost_(guess) {}
+  void add(std::uint64_t bytes, double us, Clock::time_point now = Clock::now()) noexcept;
+  // What is known of it now: this, or the guess once more.
+  [[nodiscard]] MeasuredCost as_of(Clock::time_point now) const noexcept {
+    return count() != 0 && now - measured_at_ > kGoodFor ? MeasuredCost(guess_) : *this;
+  }
   [[nodiscard]] double estimate_us(std::uint64_t bytes) const noexcept {
     return cost_.estimate_us(bytes);
   }
@@ -32,7 +41,9 @@ class MeasuredCost {
   [[nodiscard]] double last_us() const noexcept { return last_us_; }
 
  private:
+  ChannelCost guess_;
   ChannelCost cost_;
+  Clock::time_point measured_at_{};
   std::uint64_t small_ = 0;
   std::uint64_t large_ = 0;
   std::uint64_t last_bytes_ = 0;

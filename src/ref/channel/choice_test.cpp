@@ -36,6 +36,21 @@ TEST(MeasuredCost, ItFollowsWhatIsMeasuredForSmallAndForLarge) {
   EXPECT_NEAR(cost.estimate_us(10'000'000), 80'040, 1000);
 }
 
+TEST(MeasuredCost, WhatWasMeasuredLongAgoIsAGuessAgain) {
+  using Clock = MeasuredCost::Clock;
+  const Clock::time_point begin{};
+  MeasuredCost cost({100, 1000});
+  for (int i = 0; i < 5; ++i) cost.add(1, 9'000, begin);
+  const auto late = begin + MeasuredCost::kGoodFor;
+  EXPECT_NEAR(cost.as_of(late).estimate_us(1), 9'000, 10);
+  const auto too_late = late + std::chrono::milliseconds(1);
+  EXPECT_NEAR(cost.as_of(too_late).estimate_us(1), 100, 1);
+  EXPECT_EQ(cost.as_of(too_late).count(), 0);
+  cost.add(1, 200, too_late);  // counts alone
+  EXPECT_NEAR(cost.as_of(too_late).estimate_us(1), 200, 1);
+  EXPECT_EQ(cost.count(), 1);
+}
+
 TEST(MeasuredCost, LargeOnesAloneDoNotMakeSmallOnesDearOrFree) {
   MeasuredCost cost({5000, 100});
   for (int i = 0; i < 30; ++i) cost.add(1'000'000, 400);
