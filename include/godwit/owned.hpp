@@ -105,10 +105,11 @@ class BorrowedMut {
 
   [[nodiscard]] decltype(auto) operator*() const { return *ref_; }
   [[nodiscard]] auto operator->() const { return ref_.operator->(); }
-  // Publishes a new version; readers of the one before keep it.
+  // Publishes a new version; readers of the one before keep it. Nobody else does while this lives,
+  // the owner neither. Errors: not_found (the home has taken this process for dead meanwhile).
   template <class V>
   Status update(const V& value) {
-    auto next = ref_.update(value);
+    auto next = ref_.update_by(borrow_, value);
     if (!next) return tl::unexpected(std::move(next).error());
     ref_ = *std::move(next);
     return {};

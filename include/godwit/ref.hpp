@@ -203,11 +203,10 @@ class Ref {
   // --- Versions ---
   [[nodiscard]] Result<Ref> latest() const { return again(state_->door.newest(handle())); }
   // Publishes a new version after this one, in one step. Errors: stale (somebody was quicker),
-  // borrowed, permission (somebody else owns the object).
+  // borrowed (by whoever: also in this process), permission (somebody else owns the object).
   template <class V>
   [[nodiscard]] Result<Ref> update(const V& value) const {
-    const typename Codec::Encoded encoded(value);
-    return again(state_->door.update(handle(), encoded.parts()));
+    return update_by(0, value);
   }
   // Waits until there is a newer version than this one.
   [[nodiscard]] Result<Ref> next_version(std::chrono::nanoseconds at_most) const {
@@ -229,6 +228,11 @@ class Ref {
   }
 
   // For the library.
+  template <class V>
+  [[nodiscard]] Result<Ref> update_by(std::uint64_t borrow, const V& value) const {
+    const typename Codec::Encoded encoded(value);
+    return again(state_->door.update(handle(), encoded.parts(), borrow));
+  }
   [[nodiscard]] static Result<Ref> from(const detail::ObjectDoor& door, const Handle& handle) {
     if (handle.type != Codec::type_hash()) {
       return tl::unexpected(Error{ErrorCode::type_mismatch, "object " + handle.object.short_hex() +

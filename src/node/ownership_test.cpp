@@ -44,6 +44,11 @@ TEST_P(Ownership, ReadersOrOneWriter) {
   {
     auto writer = good(owned.borrow_mut());
     expect_error(owned.borrow(), ErrorCode::borrowed);
+    expect_error(owned.update(numbers(1)), ErrorCode::borrowed);
+    expect_error(owned.ref().update(numbers(1)), ErrorCode::borrowed);
+    good(writer.update(numbers(5)));
+    good(writer.update(numbers(200'000)));
+    expect_error(owned.update(numbers(1)), ErrorCode::borrowed);
     good(writer.update(numbers(5)));
     EXPECT_EQ(writer->size(), 5);
   }

@@ -50,8 +50,8 @@ enum class ObjectOp : std::uint8_t {
   set_lifetime = 14,  // item: a handle, and a PutTerms, of which the lifetime counts
   set_pinned = 15,    // item: a handle, a: 1 or 0
   restrict_to = 16,   // item: a handle, a: rights. Answer: a handle
-  // item: a handle, a: a ticket, or 0: then the bytes are in the tail, and b says how many. Answer:
-  // a handle.
+  // item: a handle, a: a ticket, or 0: then the bytes are in the tail, and b says how many; c: the
+  // borrow by which it is written, or 0. Answer: a handle.
   update = 17,
   own = 18,
   disown = 19,
@@ -64,7 +64,7 @@ enum class ObjectOp : std::uint8_t {
   // channel. Answer: a handle
   promise = 25,
   take_over = 26,      // item: a handle
-  fulfil = 27,         // as update
+  fulfil = 27,         // as update, with c 0
   break_promise = 28,  // item: a handle, a: an ErrorCode, b: bytes of tail, which says why
   // item: a handle, a: a version, or 0. Answers as locate does, of the newest version, once that is
   // newer than `a`, or for 0 once it is there. With c other than 0: only that it is so, or will

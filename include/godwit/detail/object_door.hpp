@@ -148,7 +148,9 @@ class GODWIT_API ObjectDoor {
   [[nodiscard]] Status set_pinned(const Handle& handle, bool pinned) const;
   [[nodiscard]] Result<Handle> newest(const Handle& handle) const;
   [[nodiscard]] Result<Handle> restrict_to(const Handle& handle, Rights rights) const;
-  [[nodiscard]] Result<Handle> update(const Handle& handle, ObjectParts parts) const;
+  // `borrow`: the one for writing by which this is done, or 0.
+  [[nodiscard]] Result<Handle> update(const Handle& handle, ObjectParts parts,
+                                      std::uint64_t borrow) const;
 
   [[nodiscard]] Status own(const Handle& handle) const;
   [[nodiscard]] Status disown(const Handle& handle) const;

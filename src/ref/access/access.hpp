@@ -85,7 +85,9 @@ class ObjectAccess {
   [[nodiscard]] std::vector<Result<Handle>> put_batch(NodeId home,
                                                       std::span<const PutRequest> requests);
   // Writes the bytes of the next version, or of a promise, at its home.
-  [[nodiscard]] Result<Handle> update(const Handle& handle, std::span<const Bytes> parts);
+  // `borrow`: for writing, or 0.
+  [[nodiscard]] Result<Handle> update(const Handle& handle, std::span<const Bytes> parts,
+                                      std::uint64_t borrow = 0);
   [[nodiscard]] Result<Handle> fulfil(const Handle& handle, std::span<const Bytes> parts);
   [[nodiscard]] Status break_promise(const Handle& handle, ErrorCode code, std::string_view why);
 
@@ -211,7 +213,7 @@ class ObjectAccess {
   [[nodiscard]] Result<Room> fill(Room room, const wire::ObjectAnswer& at,
                                   std::span<const Bytes> parts, const Progress* progress);
   [[nodiscard]] Result<Handle> put_in_memory(const PutRequest& request);
-  [[nodiscard]] Result<Handle> settle(wire::ObjectOp op, const Handle& handle,
+  [[nodiscard]] Result<Handle> settle(wire::ObjectOp op, wire::ObjectItem item,
                                       std::span<const Bytes> parts);
   void keep_own(const Handle& handle, std::span<const Bytes> parts,
                 const wire::VoucherTerms& voucher, Clock::time_point asked_at);

@@ -238,8 +238,9 @@ Result<Handle> ObjectDoor::restrict_to(const Handle& handle, Rights rights) cons
                                  {.handle = handle, .a = static_cast<std::uint64_t>(rights)}));
 }
 
-Result<Handle> ObjectDoor::update(const Handle& handle, ObjectParts parts) const {
-  return access_->update(handle, parts);
+Result<Handle> ObjectDoor::update(const Handle& handle, ObjectParts parts,
+                                  std::uint64_t borrow) const {
+  return access_->update(handle, parts, borrow);
 }
 
 // --- Ownership ----------------------------------------------------------------------------------

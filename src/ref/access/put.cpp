@@ -196,12 +196,13 @@ void ObjectAccess::keep_own(const Handle& handle, std::span<const Bytes> parts,
               asked_at);
 }
 
-Result<Handle> ObjectAccess::update(const Handle& handle, std::span<const Bytes> parts) {
-  return settle(ObjectOp::update, handle, parts);
+Result<Handle> ObjectAccess::update(const Handle& handle, std::span<const Bytes> parts,
+                                    std::uint64_t borrow) {
+  return settle(ObjectOp::update, {.handle = handle, .c = borrow}, parts);
 }
 
 Result<Handle> ObjectAccess::fulfil(const Handle& handle, std::span<const Bytes> parts) {
-  return settle(ObjectOp::fulfil, handle, parts);
+  return settle(ObjectOp::fulfil, {.handle = handle}, parts);
 }
 
 Status ObjectAccess::break_promise(const Handle& handle, ErrorCode code, std::string_view why) {
@@ -213,10 +214,9 @@ Status ObjectAccess::break_promise(const Handle& handle, ErrorCode code, std::st
 }
 
 // Few bytes come along in the message: whoever waits for them waits for one round trip, not two.
-Result<Handle> ObjectAccess::settle(ObjectOp op, const Handle& handle,
-                                    std::span<const Bytes> parts) {
+Result<Handle> ObjectAccess::settle(ObjectOp op, ObjectItem item, std::span<const Bytes> parts) {
   const std::uint64_t size = total_size(parts);
-  ObjectItem item{.handle = handle};
+  const Handle& handle = item.handle;
   if (size <= kSmall) {
     item.b = size;
     GODWIT_TRY(const AnsweredItem made, tell(op, item, parts));

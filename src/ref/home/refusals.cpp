@@ -66,6 +66,13 @@ Refusal refuse_dropped(const Handle& handle) {
               subject(handle));
 }
 
+Refusal refuse_ended_borrow(const Handle& handle) {
+  return fail(
+      ErrorCode::not_found,
+      "cannot update {}: the borrow for writing has ended, or was another's; borrow it again",
+      subject(handle));
+}
+
 Refusal refuse_not_owner(const Handle& handle, const Object& object, Holder holder,
                          std::string_view what) {
   return fail(ErrorCode::permission, "holder {} cannot {} {}, whose owner is {}: let the owner do",

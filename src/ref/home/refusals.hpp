@@ -25,6 +25,7 @@ using Refusal = tl::unexpected<Error>;
 [[nodiscard]] Refusal refuse_borrowed(const Handle& handle, Object& object, std::string_view what);
 [[nodiscard]] Refusal refuse_dropped(const Handle& handle);
 // `what` only its owner may do.
+[[nodiscard]] Refusal refuse_ended_borrow(const Handle& handle);
 [[nodiscard]] Refusal refuse_not_owner(const Handle& handle, const Object& object, Holder holder,
                                        std::string_view what);
 [[nodiscard]] Refusal refuse_owned(const Handle& handle, Holder owner);

@@ -265,8 +265,9 @@ Status ObjectService::do_put(const Request& request, const ObjectItem& item, Byt
 Status ObjectService::do_settle(const Request& request, const ObjectItem& item, Bytes data,
                                 Answers& answers) {
   const ObjectOp op = request.head.op;
-  auto made = item.a == 0 ? settle_own(request.holder, op, item.handle, {&data, 1}, request.wait)
-                          : publish(request.holder, op, item.handle, item.a, request.wait);
+  const ObjectStore::Writer writer(request.holder, item.c);
+  auto made = item.a == 0 ? settle_own(writer, op, item.handle, {&data, 1}, request.wait)
+                          : publish(writer, op, item.handle, item.a, request.wait);
   if (!made) return tl::unexpected(std::move(made).error());
   answers.append(*made);
   return {};

@@ -110,10 +110,12 @@ class ObjectService final : public call::Objects {
 
   // --- settle.cpp ---
   // `op` is update or fulfil: what lies under the ticket, or these parts, become a version.
-  [[nodiscard]] Result<Handle> publish(Holder holder, wire::ObjectOp op, const Handle& handle,
-                                       std::uint64_t ticket, Arena::Wait wait);
-  [[nodiscard]] Result<Handle> settle_own(Holder holder, wire::ObjectOp op, const Handle& handle,
-                                          std::span<const Bytes> parts, Arena::Wait wait);
+  [[nodiscard]] Result<Handle> publish(const ObjectStore::Writer& writer, wire::ObjectOp op,
+                                       const Handle& handle, std::uint64_t ticket,
+                                       Arena::Wait wait);
+  [[nodiscard]] Result<Handle> settle_own(const ObjectStore::Writer& writer, wire::ObjectOp op,
+                                          const Handle& handle, std::span<const Bytes> parts,
+                                          Arena::Wait wait);
   [[nodiscard]] Result<Handle> settle_here(const Settling& what);
   [[nodiscard]] Result<Handle> settle_there(const Settling& what);
   [[nodiscard]] Status do_locate(const Request& request, const wire::ObjectItem& item,

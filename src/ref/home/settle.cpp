@@ -10,16 +10,18 @@ namespace godwit::ref {
 
 using wire::ObjectOp;
 
-Result<Handle> ObjectService::publish(Holder holder, ObjectOp op, const Handle& handle,
-                                      std::uint64_t ticket, Arena::Wait wait) {
-  return op == ObjectOp::update ? store_.update(holder, handle, ticket, wait)
-                                : store_.fulfil(holder, handle, ticket, wait);
+Result<Handle> ObjectService::publish(const ObjectStore::Writer& writer, ObjectOp op,
+                                      const Handle& handle, std::uint64_t ticket,
+                                      Arena::Wait wait) {
+  return op == ObjectOp::update ? store_.update(writer, handle, ticket, wait)
+                                : store_.fulfil(writer.holder, handle, ticket, wait);
 }
 
-Result<Handle> ObjectService::settle_own(Holder holder, ObjectOp op, const Handle& handle,
-                                         std::span<const Bytes> parts, Arena::Wait wait) {
-  return op == ObjectOp::update ? store_.update(holder, handle, parts, wait)
-                                : store_.fulfil(holder, handle, parts, wait);
+Result<Handle> ObjectService::settle_own(const ObjectStore::Writer& writer, ObjectOp op,
+                                         const Handle& handle, std::span<const Bytes> parts,
+                                         Arena::Wait wait) {
+  return op == ObjectOp::update ? store_.update(writer, handle, parts, wait)
+                                : store_.fulfil(writer.holder, handle, parts, wait);
 }
 
 Result<Handle> ObjectService::settle_here(const Settling& what) {

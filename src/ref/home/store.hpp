@@ -258,14 +258,21 @@ class ObjectStore {
   [[nodiscard]] Result<Handle> restrict(const Handle& handle, Rights rights) const;
 
   // --- Versions ---
+  // Who writes: a process, by a borrow for writing that it has. 0: by none, as its owner, or where
+  // it has none.
+  struct Writer {
+    Writer(Holder who, std::uint64_t by_borrow = 0) noexcept : holder(who), borrow(by_borrow) {}
+    Holder holder;
+    std::uint64_t borrow;
+  };
   // Publishes what the reservation holds as the next version after the one that the handle names.
-  // Errors: stale (somebody has published another), borrowed (by others, or to read), permission
-  // (somebody else owns it, and the holder has not borrowed it for writing), overload
+  // Errors: stale (somebody has published another), borrowed (otherwise than by the writer's own
+  // borrow), not_found (that borrow has ended), permission (somebody else owns it), overload
   // (kMaxOlderVersions), would_block (persistent).
-  [[nodiscard]] Result<Handle> update(Holder holder, const Handle& handle, std::uint64_t ticket,
+  [[nodiscard]] Result<Handle> update(Writer writer, const Handle& handle, std::uint64_t ticket,
                                       Arena::Wait wait = Arena::Wait::yes);
   // Of these bytes, without a reservation. Errors: also those of reserve().
-  [[nodiscard]] Result<Handle> update(Holder holder, const Handle& handle,
+  [[nodiscard]] Result<Handle> update(Writer writer, const Handle& handle,
                                       std::span<const Bytes> parts, Arena::Wait wait);
 
   // --- Ownership: an owned object ends with its owner ---

@@ -50,6 +50,17 @@ struct ModelObject {
              return pin.version == version;
            });
   }
+  [[nodiscard]] ErrorCode may_update(const ObjectStore::Writer& writer,
+                                     std::uint64_t version) const {
+    if (version != newest()) return ErrorCode::stale;
+    for (const ModelBorrow& borrow : borrows) {
+      const bool its_own = borrow.number == writer.borrow && borrow.holder == writer.holder;
+      if (!its_own || !borrow.writes) return ErrorCode::borrowed;
+    }
+    if (!borrows.empty()) return ErrorCode::none;
+    if (writer.borrow != 0) return ErrorCode::not_found;
+    return !owner || *owner == writer.holder ? ErrorCode::none : ErrorCode::permission;
+  }
 };
 
 class Model {

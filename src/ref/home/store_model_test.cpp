@@ -139,6 +139,10 @@ class Verbs : Play {
     ModelObject& object = some_known();
     const std::uint64_t version = some_version(object);
     const bool promised = object.presence == Presence::promised;
+    std::uint64_t borrow = random_.below(16) == 0 ? 1 + random_.below(100) : 0;
+    if (!object.borrows.empty() && random_.below(4) != 0) {
+      borrow = object.borrows[random_.below(object.borrows.size())].number;
+    }
     ErrorCode expected = ErrorCode::none;
     if (!admitted) {
       expected = ErrorCode::node_lost;
@@ -147,11 +151,11 @@ class Verbs : Play {
     } else if (object.presence == Presence::broken) {
       expected = object.broken;
     } else if (!promised) {
-      expected = may_update(object, holder, version);
+      expected = object.may_update({holder, borrow}, version);
     }
     const Handle handle = handle_of(object, version);
     const auto made = promised ? store_.fulfil(holder, handle, what, kWait)
-                               : store_.update(holder, handle, what, kWait);
+                               : store_.update({holder, borrow}, handle, what, kWait);
     EXPECT_EQ(code_of(made), expected) << (made ? "" : made.error().message);
     if (!made) return false;
     EXPECT_EQ(made->version, object.newest() + (promised ? 0 : 1));
@@ -161,15 +165,6 @@ class Verbs : Play {
       model_.publish(object, text);
     }
     return true;
-  }
-  static ErrorCode may_update(const ModelObject& object, Holder holder, std::uint64_t version) {
-    if (version != object.newest()) return ErrorCode::stale;
-    bool writes = !object.owner || *object.owner == holder;
-    for (const ModelBorrow& borrow : object.borrows) {
-      if (borrow.holder != holder || !borrow.writes) return ErrorCode::borrowed;
-      writes |= borrow.writes;
-    }
-    return writes ? ErrorCode::none : ErrorCode::permission;
   }
   // What anybody is told who asks for an object that is there.
   static ErrorCode presence_of(const ModelObject& object) {

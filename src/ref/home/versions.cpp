@@ -81,33 +81,35 @@ Result<Handle> publish_next(StoreState& state, const Handle& handle, Claim& clai
   return tl::unexpected(undo(state, handle, record, std::move(refused)));
 }
 
-Status may_update(const Handle& handle, Object& object, Holder holder) {
+// Two hands of one process are two writers: it must not change with one what the other has
+// borrowed.
+Status may_update(const Handle& handle, Object& object, const ObjectStore::Writer& writer) {
   if (object.presence == Presence::promised) return refuse_promised(handle);
   if (object.presence == Presence::broken) return tl::unexpected(*object.broken);
   if (handle.version != object.newest.number) return refuse_stale(handle, object.newest.number);
-  bool writes = object.owner == nullptr || object.owner->holder == holder;
+  bool has_borrow = false;
   bool others = false;
   object.borrows.for_each([&](const Borrow& borrow) {
-    const bool mine = borrow.holder->holder == holder;
-    // A process must not change with one hand what it reads with the other.
-    const bool its_write = mine && borrow.kind == ObjectStore::BorrowKind::write;
-    writes |= its_write;
-    others |= !its_write;
+    const bool its_own = borrow.number == writer.borrow && borrow.holder->holder == writer.holder &&
+                         borrow.kind == ObjectStore::BorrowKind::write;
+    (its_own ? has_borrow : others) = true;
   });
   if (others) return refuse_borrowed(handle, object, "update");
-  if (!writes) return refuse_not_owner(handle, object, holder, "update");
+  if (writer.borrow != 0 && !has_borrow) return refuse_ended_borrow(handle);
+  const bool owns = object.owner == nullptr || object.owner->holder == writer.holder;
+  if (!owns && !has_borrow) return refuse_not_owner(handle, object, writer.holder, "update");
   if (object.older.size() >= ObjectStore::kMaxOlderVersions) {
     return refuse_more(handle, "older versions", ObjectStore::kMaxOlderVersions);
   }
   return {};
 }
 
-Result<Handle> update_by(StoreState& state, Holder holder, const Handle& handle, Claim& claim,
-                         Arena::Wait wait) {
+Result<Handle> update_by(StoreState& state, const ObjectStore::Writer& writer, const Handle& handle,
+                         Claim& claim, Arena::Wait wait) {
   return publish_next(
       state, handle, claim, wait,
       [&](Object& object) -> Status {
-        GODWIT_CHECK(may_update(handle, object, holder));
+        GODWIT_CHECK(may_update(handle, object, writer));
         const bool late = claim.elsewhere() && claim.elsewhere().version <= object.newest.number;
         if (late) return refuse_stale(handle, object.newest.number);
         return {};
@@ -134,19 +136,19 @@ Result<Handle> fulfil_by(StoreState& state, const Handle& handle, Claim& claim, 
 
 }  // namespace
 
-Result<Handle> ObjectStore::update(Holder holder, const Handle& handle, std::uint64_t ticket,
+Result<Handle> ObjectStore::update(Writer writer, const Handle& handle, std::uint64_t ticket,
                                    Arena::Wait wait) {
   GODWIT_CHECK(state_->check(handle, Rights::write));
-  GODWIT_TRY(Claim claim, Claim::create(*state_, holder, ticket));
+  GODWIT_TRY(Claim claim, Claim::create(*state_, writer.holder, ticket));
   GODWIT_CHECK(claim.check(&handle.object, wait));
-  return update_by(*state_, holder, handle, claim, wait);
+  return update_by(*state_, writer, handle, claim, wait);
 }
 
-Result<Handle> ObjectStore::update(Holder holder, const Handle& handle,
+Result<Handle> ObjectStore::update(Writer writer, const Handle& handle,
                                    std::span<const Bytes> parts, Arena::Wait wait) {
   GODWIT_CHECK(state_->check(handle, Rights::write));
-  GODWIT_TRY(Claim claim, Claim::copy(*state_, holder, parts, wait));
-  return update_by(*state_, holder, handle, claim, wait);
+  GODWIT_TRY(Claim claim, Claim::copy(*state_, writer.holder, parts, wait));
+  return update_by(*state_, writer, handle, claim, wait);
 }
 
 Result<Handle> ObjectStore::fulfil(Holder producer, const Handle& handle, std::uint64_t ticket,

@@ -95,10 +95,25 @@ TEST_F(Versions, OnlyTheOwnerOrWhoBorrowedForWritingUpdatesWhatIsOwned) {
   EXPECT_EQ(code_of(store.update(kAlice, first, mine)), ErrorCode::borrowed);
   store.give_back(kBob, *reading);
   const auto writing = store.borrow(kBob, first, ObjectStore::BorrowKind::write);
-  const Handle second = store.update(kBob, first, ticket).value();
+  EXPECT_EQ(code_of(store.update(kBob, first, ticket)), ErrorCode::borrowed) << "another hand";
+  EXPECT_EQ(code_of(store.update({kBob, *reading}, first, ticket)), ErrorCode::borrowed);
+  EXPECT_EQ(code_of(store.update({kAlice, *writing}, first, mine)), ErrorCode::borrowed);
+  const Handle second = store.update({kBob, *writing}, first, ticket).value();
   EXPECT_EQ(code_of(store.update(kAlice, second, mine)), ErrorCode::borrowed);
   store.give_back(kBob, *writing);
+  EXPECT_EQ(code_of(store.update({kAlice, *writing}, second, mine)), ErrorCode::not_found);
   EXPECT_EQ(read(kAlice, store.update(kAlice, second, mine).value()), "never");
+}
+
+// Its two hands are two writers.
+TEST_F(Versions, AnOwnerWaitsForWhatItsOwnProcessHasBorrowed) {
+  const Handle first = put(kAlice, "one", {.owned = true});
+  const auto writing = store.borrow(kAlice, first, ObjectStore::BorrowKind::write);
+  const std::uint64_t ticket = reserve(kAlice, "two");
+  EXPECT_EQ(code_of(store.update(kAlice, first, ticket)), ErrorCode::borrowed);
+  const Handle second = store.update({kAlice, *writing}, first, ticket).value();
+  store.give_back(kAlice, *writing);
+  EXPECT_EQ(update(kAlice, second, "three").version, second.version + 1);
 }
 
 }  // namespace
