@@ -16,6 +16,7 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using std::chrono::steady_clock;
 
 using Numbers = std::uint64_t[];
 
@@ -80,9 +81,18 @@ TEST_P(ObjectFaults, ThePromiseOfAKilledProducerIsBroken) {
   auto later = ref.wait_later(seconds(30)).then([](const Outcome<Pinned<Numbers>>& found) {
     return found ? ErrorCode::none : found.error().reason;
   });
+  const auto waiting = [&] {
+    return status_of(fleet, fleet.node(1))["calls"]["waiting"].count() == 2;
+  };
+  EXPECT_TRUE(eventually(waiting));
+  // Nothing is asked of the home from here on: its own clock has to see to it.
+  const auto quiet_from = steady_clock::now() + milliseconds(200);
+  EXPECT_TRUE(eventually([&] { return steady_clock::now() >= quiet_from; }));
   producer.kill();
+  const auto killed = steady_clock::now();
   consumer.join();
   EXPECT_EQ(to_string(value_of(later.get())), to_string(ErrorCode::node_lost));
+  EXPECT_LT(steady_clock::now() - killed, seconds(6)) << "the link broke: 2 s, not the lease of 10";
   EXPECT_TRUE(eventually([&] { return holds_nothing(fleet, fleet.node(1)); }, seconds(20)));
 }
 

@@ -177,6 +177,7 @@ void Runtime::lose_objects_of(NodeId node, const Error& why) {
   if (object_store_ == nullptr || why.code == ErrorCode::none) return;
   object_store_->lost(node);
   stream_store_->lost(node);
+  objects_used();  // its time is shorter now than the next sweep knows
 }
 
 void Runtime::on_descriptors(NodeId from, const wire::Header& header, Bytes body,
