@@ -391,6 +391,7 @@ class Engine final : public code::StoreEvents, private CodeSearchHost {
   bool look_posted_ = false;
   bool watch_timer_armed_ = false;
   std::vector<std::uint64_t> ready_waiters_;
+  bool waking_ready_ = false;
   bool waiting_sweep_armed_ = false;
   std::uint32_t watch_ticks_ = 0;
   bool idle_check_armed_ = false;

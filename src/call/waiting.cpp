@@ -57,11 +57,13 @@ void Engine::run_again(std::uint64_t waiter) {
   });
 }
 
-// Made ready by a function that this thread has just run; in the order in which they began to wait.
-// What these run may come here, too, and wakes the rest: those that ran before are not found again.
+// Made ready by a function that this thread has just run; in the order in which they began to wait,
+// each answered before the next one runs. What these make ready follows at the end.
 void Engine::wake_ready() {
+  if (ready_waiters_.empty() || std::exchange(waking_ready_, true)) return;
   for (std::size_t i = 0; i < ready_waiters_.size(); ++i) wake(ready_waiters_[i]);
   ready_waiters_.clear();
+  waking_ready_ = false;
 }
 
 void Engine::wake(std::uint64_t waiter) {

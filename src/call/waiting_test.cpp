@@ -34,6 +34,7 @@ class Oracle final : public Objects {
     Arguments arguments;
     std::memcpy(&arguments, request.data(), sizeof arguments);
     answered.emplace_back(arguments.key, asker.has_waited);
+    inside.push_back(engine_.calls_inside());
     const std::uint64_t value = right_answer(arguments.key);
     std::memcpy(reply.make_room(sizeof value), &value, sizeof value);
     return true;
@@ -53,6 +54,7 @@ class Oracle final : public Objects {
   bool broken = false;
   std::set<std::uint64_t> waiting;
   std::vector<std::pair<std::uint64_t, bool>> answered;  // keys, and whether they had waited
+  std::vector<std::size_t> inside;                       // how many calls were there by then
 
  private:
   static tl::unexpected<Error> nothing() {
@@ -107,6 +109,20 @@ TEST_F(Waiting, WhoHasWaitedLongestRunsFirst) {
   ASSERT_TRUE(until([&] { return fleet_.all_ended(); }));
   EXPECT_EQ(oracle_.answered, expected);
   EXPECT_EQ(waiting(), 0U);
+}
+
+// The first caller does not wait for all others' functions, nor does the stack grow with them.
+TEST_F(Waiting, EachIsAnsweredBeforeTheNextOneRuns) {
+  constexpr std::size_t kCount = 1000;
+  for (std::size_t i = 0; i < kCount; ++i) begin();
+  ASSERT_TRUE(until([&] { return oracle_.waiting.size() == kCount; }));
+  oracle_.ready = true;
+  begin();  // makes the others ready, and is answered after them
+  ASSERT_TRUE(until([&] { return fleet_.all_ended(); }));
+  ASSERT_EQ(oracle_.inside.size(), kCount + 1);
+  for (std::size_t i = 1; i < kCount; ++i) {
+    EXPECT_EQ(oracle_.inside[i + 1], oracle_.inside[i] - 1);
+  }
 }
 
 TEST_F(Waiting, WhatIsThereIsAnsweredAtOnce) {
