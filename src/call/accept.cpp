@@ -112,14 +112,14 @@ void Engine::park(IncomingCall& call) {
     if (slot) {
       begin(call, **slot);
     } else {
-      answer(call, {Ending::rejected, false, slot.error().code}, bytes_of(slot.error().message),
-             {});
+      answer(call, {Ending::rejected, call.has_waited, slot.error().code},
+             bytes_of(slot.error().message), {});
     }
     return;
   }
   if (residence != nullptr && residence->state == code::Residence::State::failed) {
     const Error error = residence->error;
-    answer(call, {Ending::rejected, false, error.code}, bytes_of(error.message), {});
+    answer(call, {Ending::rejected, call.has_waited, error.code}, bytes_of(error.message), {});
     return;
   }
   search_.park(call);
@@ -127,7 +127,7 @@ void Engine::park(IncomingCall& call) {
 }
 
 void Engine::end_parked(IncomingCall& call, Ending ending, const Error& why) {
-  answer(call, {ending, false, why.code}, bytes_of(why.message), {});
+  answer(call, {ending, call.has_waited, why.code}, bytes_of(why.message), {});
 }
 
 // The store has loaded a bundle, or failed to.
@@ -142,8 +142,10 @@ void Engine::on_code(const ContentId& bundle, const Status& status) {
 void Engine::begin(IncomingCall& call, code::FunctionSlot& slot) {
   if (call.fetch != nullptr) return fetched(call, slot.residence->bundle);
   if (call.deadline < scheduler_.now()) {
-    answer(call, {Ending::deadline, false, ErrorCode::deadline},
-           bytes_of("the deadline passed before the function began"), {});
+    answer(call, {Ending::deadline, call.has_waited, ErrorCode::deadline},
+           bytes_of(call.has_waited ? "the deadline passed before the function ran again"
+                                    : "the deadline passed before the function began"),
+           {});
     return;
   }
   if (call.awaits_change && !has_changed(call, slot)) return;
@@ -214,7 +216,7 @@ void Engine::on_cancel(LinkState& link, const wire::Header& header, Bytes body) 
   if (found == nullptr) return;
   found->cancelled.store(true, std::memory_order_relaxed);
   if (found->state == IncomingCall::State::parked) {
-    answer(*found, {Ending::cancelled, false, ErrorCode::cancelled},
+    answer(*found, {Ending::cancelled, found->has_waited, ErrorCode::cancelled},
            bytes_of("cancelled while it waited for its code"), {});
   } else if (found->state == IncomingCall::State::watching) {
     answer(*found, {Ending::cancelled, false, ErrorCode::cancelled},

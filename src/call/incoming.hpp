@@ -65,7 +65,7 @@ struct IncomingCall : Executor::Job,
   bool awaits_objects = false;
   // While it waits to run again (waiting.cpp): what it is known by.
   std::uint64_t waiter = 0;
-  bool has_waited = false;  // its function has asked to run again, and does
+  bool has_waited = false;  // its function has begun, asked to run again, and does
 
   // What the entry is told: with objects among the arguments, all memory.
   [[nodiscard]] std::size_t arguments_reach() const noexcept {
