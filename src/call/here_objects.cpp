@@ -62,8 +62,10 @@ std::int32_t answer_about_objects(const godwit_here_v1* here, const void* reques
   CallContext& context = context_of(here);
   Objects* objects = context.engine->objects();
   if (objects == nullptr) return no_objects();
-  Objects::Asker asker{
-      .node = *context.caller, .may_wait = context.may_block, .has_waited = context.has_waited};
+  // What it waited for is what the same function asked first.
+  Objects::Asker asker{.node = *context.caller,
+                       .may_wait = context.may_block,
+                       .has_waited = std::exchange(context.has_waited, false)};
   // Only on the polling thread is it sure that the call is held back before it is woken.
   if (!context.may_block) {
     asker.waiter = context.engine->next_waiter();
