@@ -64,7 +64,9 @@ bool RingConsumer::publish() noexcept {
   header().head.store(position_, std::memory_order_seq_cst);
   full_fence();
   if (header().want_space.load(std::memory_order_seq_cst) == 0) return false;
-  header().want_space.store(0, std::memory_order_relaxed);
+  // Before whoever calls this looks whether the producer sleeps: later, it would undo the wish of
+  // one that finds too little room once more and sleeps, and is then never rung for.
+  header().want_space.store(0, std::memory_order_seq_cst);
   return true;
 }
 
