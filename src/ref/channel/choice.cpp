@@ -6,9 +6,22 @@
 
 namespace godwit::ref {
 
+MeasuredCost MeasuredCost::as_of(Clock::time_point now) const noexcept {
+  MeasuredCost known = *this;
+  if (small_ != 0 && now - small_at_ > kGoodFor) {
+    known.cost_.fixed_us = guess_.fixed_us;
+    known.small_ = 0;
+  }
+  if (large_ != 0 && now - large_at_ > kGoodFor) {
+    known.cost_.us_per_mb = guess_.us_per_mb;
+    known.large_ = 0;
+  }
+  return known.count() != 0 || count() == 0 ? known : MeasuredCost(guess_);
+}
+
 void MeasuredCost::add(std::uint64_t bytes, double us, Clock::time_point now) noexcept {
   *this = as_of(now);
-  measured_at_ = now;
+  (bytes < kLargeBytes ? small_at_ : large_at_) = now;
   last_bytes_ = bytes;
   last_us_ = us;
   const double megabytes = static_cast<double>(bytes) / 1e6;

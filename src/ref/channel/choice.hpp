@@ -27,10 +27,8 @@ class MeasuredCost {
 
   explicit MeasuredCost(ChannelCost guess) noexcept : guess_(guess), cost_(guess) {}
   void add(std::uint64_t bytes, double us, Clock::time_point now = Clock::now()) noexcept;
-  // What is known of it now: this, or the guess once more.
-  [[nodiscard]] MeasuredCost as_of(Clock::time_point now) const noexcept {
-    return count() != 0 && now - measured_at_ > kGoodFor ? MeasuredCost(guess_) : *this;
-  }
+  // What is known of it now: this, or the guess once more, of small ones and of large ones.
+  [[nodiscard]] MeasuredCost as_of(Clock::time_point now) const noexcept;
   [[nodiscard]] double estimate_us(std::uint64_t bytes) const noexcept {
     return cost_.estimate_us(bytes);
   }
@@ -43,7 +41,8 @@ class MeasuredCost {
  private:
   ChannelCost guess_;
   ChannelCost cost_;
-  Clock::time_point measured_at_{};
+  Clock::time_point small_at_{};
+  Clock::time_point large_at_{};
   std::uint64_t small_ = 0;
   std::uint64_t large_ = 0;
   std::uint64_t last_bytes_ = 0;

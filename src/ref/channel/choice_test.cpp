@@ -51,6 +51,18 @@ TEST(MeasuredCost, WhatWasMeasuredLongAgoIsAGuessAgain) {
   EXPECT_EQ(cost.count(), 1);
 }
 
+// Otherwise a channel that small ones keep in use would never be tried for large ones again.
+TEST(MeasuredCost, SmallOnesDoNotKeepUpWhatWasMeasuredOfLargeOnes) {
+  const MeasuredCost::Clock::time_point begin{};
+  MeasuredCost cost({100, 1000});
+  cost.add(10'000'000, 900'000, begin);
+  const auto late = begin + MeasuredCost::kGoodFor + std::chrono::milliseconds(1);
+  for (int i = 0; i < 20; ++i) cost.add(1, 40, begin + (late - begin) * i / 20);
+  EXPECT_GT(cost.as_of(begin).estimate_us(10'000'000), 800'000);
+  EXPECT_NEAR(cost.as_of(late).estimate_us(10'000'000), 10'000, 100);
+  EXPECT_NEAR(cost.as_of(late).estimate_us(1), 40, 1);
+}
+
 TEST(MeasuredCost, LargeOnesAloneDoNotMakeSmallOnesDearOrFree) {
   MeasuredCost cost({5000, 100});
   for (int i = 0; i < 30; ++i) cost.add(1'000'000, 400);
