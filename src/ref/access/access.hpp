@@ -153,8 +153,11 @@ class ObjectAccess {
   [[nodiscard]] Result<std::uint64_t> write_room(NodeId home, std::span<const Bytes> parts);
   void abandon_room(NodeId home, std::uint64_t ticket);
 
-  // The last link to it broke.
+  // There is no link to it any more: what is known of it is not relied on.
   void forget(NodeId home);
+  // The last link to it broke, on nobody's purpose: if this process has something there, it tells
+  // the home as soon as it can be reached that it still lives.
+  void lost(NodeId home);
 
   // This process has something at that home, or no longer: owned objects, borrows, promises.
   void hold(NodeId home);
@@ -175,6 +178,7 @@ class ObjectAccess {
   // not yet, which may take `at_most`.
   [[nodiscard]] std::shared_ptr<const View> copy_shown(const Handle& handle,
                                                        std::chrono::nanoseconds at_most);
+  struct Vouching;
   // `stays`: see Question.
   [[nodiscard]] detail::CallHandle ask_for(const Handle& handle, std::uint64_t vouched,
                                            std::chrono::nanoseconds at_most, bool stays = false);
@@ -197,8 +201,7 @@ class ObjectAccess {
   [[nodiscard]] Time until(std::chrono::nanoseconds at_most);
   [[nodiscard]] Result<std::shared_ptr<const View>> answered(const Handle& handle,
                                                              detail::CallHandle call,
-                                                             std::uint64_t vouched,
-                                                             Clock::time_point asked_at,
+                                                             const Vouching& vouching,
                                                              const Wish& wish);
   class Holdings;
   class Mappings;
@@ -216,7 +219,7 @@ class ObjectAccess {
   [[nodiscard]] Result<Handle> settle(wire::ObjectOp op, wire::ObjectItem item,
                                       std::span<const Bytes> parts);
   void keep_own(const Handle& handle, std::span<const Bytes> parts,
-                const wire::VoucherTerms& voucher, Clock::time_point asked_at);
+                const wire::VoucherTerms& voucher, const Vouching& asked);
   [[nodiscard]] Status write_pieces(const Room& room, std::span<const Bytes> parts,
                                     const Progress* progress);
   [[nodiscard]] Result<std::shared_ptr<const View>> view_of(const Handle& handle,

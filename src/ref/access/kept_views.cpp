@@ -7,21 +7,26 @@
 
 namespace godwit::ref {
 
-std::uint64_t ObjectAccess::KeptViews::wants_voucher(NodeId home) {
+ObjectAccess::Vouching ObjectAccess::KeptViews::vouching(NodeId home) {
+  std::uint64_t entry = 0;
   {
     const std::lock_guard lock(mutex_);
-    if (closed_) return 0;
+    if (closed_) return {{}, Clock::now()};
     Home& at = homes_[home];
-    if (at.currency != nullptr) return 1;
-    if (++at.questions != 2 || std::exchange(at.mapping, true)) return 0;
+    if (at.currency != nullptr) return {at.currency, Clock::now()};
+    if (at.number == 0) at.number = ++entries_;
+    entry = at.number;
+    if (++at.questions != 2 || std::exchange(at.mapping, true)) return {{}, Clock::now()};
   }
   // A home that does not share its words, over tcp for example, is not asked again.
   auto currency = host_.map_currency(home, kPatience);
   const std::lock_guard lock(mutex_);
   const auto place = homes_.find(home);
-  if (!currency || closed_ || place == homes_.end()) return 0;
+  if (!currency || closed_ || place == homes_.end() || place->second.number != entry) {
+    return {{}, Clock::now()};
+  }
   place->second.currency = *std::move(currency);
-  return 1;
+  return {place->second.currency, Clock::now()};
 }
 
 std::optional<ObjectAccess::KeptViews::Shown> ObjectAccess::KeptViews::shown(const Handle& handle) {
@@ -74,17 +79,15 @@ void ObjectAccess::KeptViews::keep_if_again(const std::shared_ptr<const View>& v
 
 void ObjectAccess::KeptViews::keep(const Handle& handle, const std::shared_ptr<const View>& view,
                                    const std::optional<wire::VoucherTerms>& voucher,
-                                   std::chrono::steady_clock::time_point asked_at) {
-  if (!voucher || voucher->time_left_ns == 0) return;
-  ViewCache::Voucher kept{.currency = nullptr, .ticket = voucher->ticket};
+                                   const Vouching& asked) {
+  if (!voucher || voucher->time_left_ns == 0 || asked.currency == nullptr) return;
+  ViewCache::Voucher kept{.currency = asked.currency, .ticket = voucher->ticket};
   if (voucher->time_left_ns > 0) {
-    kept.until = asked_at + std::chrono::nanoseconds(voucher->time_left_ns);
+    kept.until = asked.asked_at + std::chrono::nanoseconds(voucher->time_left_ns);
   }
   {
     const std::lock_guard lock(mutex_);
-    const auto place = homes_.find(NodeId{handle.home});
-    if (place == homes_.end() || place->second.currency == nullptr) return;
-    kept.currency = place->second.currency;
+    if (closed_) return;
     arm();
   }
   views_.add(handle, view, std::move(kept));

@@ -16,6 +16,16 @@
 
 namespace godwit::ref {
 
+// What an answer is kept by: the home's words as they were before it was asked, since a ticket of
+// one life of a home means nothing among the words of its next; and when that was, so that a lease
+// is not thought longer than it is.
+struct ObjectAccess::Vouching {
+  std::shared_ptr<const HomeCurrency> currency;  // null: the home is not to vouch
+  Clock::time_point asked_at;
+  // As the home is told (ObjectItem::b).
+  [[nodiscard]] std::uint64_t wanted() const noexcept { return currency != nullptr ? 1 : 0; }
+};
+
 // Any thread. Shared with the tasks it posts, which may outlive its owner.
 class ObjectAccess::KeptViews : public std::enable_shared_from_this<KeptViews> {
  public:
@@ -39,19 +49,17 @@ class ObjectAccess::KeptViews : public std::enable_shared_from_this<KeptViews> {
   // Of bytes that were copied from there. Kept the second time: most are read once, and keeping
   // takes half as long as copying.
   void keep_if_again(const std::shared_ptr<const View>& view, const Shown& shown);
-  // 1: the home is to vouch for what it answers (ObjectItem::b). Its words are mapped when it is
+  // Before a home is asked for something that it may vouch for. Its words are mapped when it is
   // asked a second time: once may be all there is.
-  [[nodiscard]] std::uint64_t wants_voucher(NodeId home);
-  // `asked_at`: when the home had not answered yet, so that a lease is not thought longer than it
-  // is.
+  [[nodiscard]] Vouching vouching(NodeId home);
   void keep(const Handle& handle, const std::shared_ptr<const View>& view,
-            const std::optional<wire::VoucherTerms>& voucher,
-            std::chrono::steady_clock::time_point asked_at);
+            const std::optional<wire::VoucherTerms>& voucher, const Vouching& asked);
   void forget(NodeId home);
   void close();
 
  private:
   struct Home {
+    std::uint64_t number = 0;  // of this entry: after forget() there may be another
     unsigned questions = 0;
     bool mapping = false;  // a thread is at it
     std::shared_ptr<const HomeCurrency> currency;
@@ -65,6 +73,7 @@ class ObjectAccess::KeptViews : public std::enable_shared_from_this<KeptViews> {
   std::array<std::atomic<std::uint64_t>, 1'024> copied_{};  // proofs of handles
   std::mutex mutex_;
   std::unordered_map<NodeId, Home> homes_;
+  std::uint64_t entries_ = 0;  // so far
   bool armed_ = false;
   bool closed_ = false;
 };

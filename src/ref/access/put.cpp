@@ -161,9 +161,10 @@ Result<Handle> ObjectAccess::put_in_memory(const PutRequest& request) {
   ObjectOp op = ObjectOp::put;
   Result<AnsweredItem> made;
   const Ask how = request.object.persist ? Ask::slowly : Ask::at_once;  // a disk takes its time
-  const auto asked_at = Clock::now();
+  Vouching vouching;
   if (size <= kSmall) {
-    item.b = kept_->wants_voucher(request.home);
+    vouching = kept_->vouching(request.home);
+    item.b = vouching.wanted();
     made = ask_one(asking(), request.home, op, item, request.parts, 0, how);
   } else if (fits_message(request.home, size)) {
     made = ask_one(asking(), request.home, op, item, request.parts, 0, Ask::slowly);
@@ -182,18 +183,18 @@ Result<Handle> ObjectAccess::put_in_memory(const PutRequest& request) {
   if (ends_with_maker(request.object)) hold(request.home);
   const auto voucher = wire::take_voucher(made->answer);
   GODWIT_TRY(const Handle handle, wire::handle_in(made->answer));
-  if (voucher) keep_own(handle, request.parts, *voucher, asked_at);
+  if (voucher) keep_own(handle, request.parts, *voucher, vouching);
   return handle;
 }
 
 // Whoever has made it knows it: small ones are not even copied, if they are resolved soon.
 void ObjectAccess::keep_own(const Handle& handle, std::span<const Bytes> parts,
-                            const wire::VoucherTerms& voucher, Clock::time_point asked_at) {
+                            const wire::VoucherTerms& voucher, const Vouching& asked) {
   Buffer copy = Buffer::allocate(handle.size);
   if (copy.data() == nullptr) return;
   gather(parts, copy.data());
   kept_->keep(handle, view_of_copy(handle, handle.version, std::move(copy), Path::message), voucher,
-              asked_at);
+              asked);
 }
 
 Result<Handle> ObjectAccess::update(const Handle& handle, std::span<const Bytes> parts,
@@ -246,7 +247,7 @@ std::vector<Result<Handle>> ObjectAccess::put_batch(NodeId home,
   std::vector<ObjectItem> items;
   std::vector<Bytes> tail;
   std::size_t bytes = 0;
-  const std::uint64_t vouched = kept_->wants_voucher(home);
+  const std::uint64_t vouched = kept_->vouching(home).wanted();
   const auto send = [&] {
     if (items.empty()) return;
     const auto all = ask_all(

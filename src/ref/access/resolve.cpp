@@ -75,12 +75,14 @@ ViewResult ObjectAccess::resolve(const Handle& handle, std::chrono::nanoseconds 
     if (paths_ != nullptr) paths_->add(view->path, view->bytes.size(), began);
     return view;
   }
-  const std::uint64_t vouched = kept_->wants_voucher(home);
-  const Clock::time_point asked_at = Clock::now();
-  detail::CallHandle call = ask_for(handle, vouched, detail::time_left(at_most, began), true);
+  const Vouching vouching = kept_->vouching(home);
+  detail::CallHandle call =
+      ask_for(handle, vouching.wanted(), detail::time_left(at_most, began), true);
   call.wait();
-  ViewResult view = answered(handle, std::move(call), vouched, asked_at, {.until = ends});
-  if (view && paths_ != nullptr) paths_->add((*view)->path, (*view)->bytes.size(), asked_at);
+  ViewResult view = answered(handle, std::move(call), vouching, {.until = ends});
+  if (view && paths_ != nullptr) {
+    paths_->add((*view)->path, (*view)->bytes.size(), vouching.asked_at);
+  }
   return view;
 }
 
@@ -128,15 +130,14 @@ detail::CallHandle ObjectAccess::begin_resolve(const Handle& handle,
 
 ViewResult ObjectAccess::finish_resolve(const Handle& handle, detail::CallHandle call) {
   if (!call) return resolve(handle);
-  return answered(handle, std::move(call), 0, {}, {});
+  return answered(handle, std::move(call), {}, {});
 }
 
 std::vector<ViewResult> ObjectAccess::resolve_together(std::span<const Handle> handles,
                                                        std::chrono::nanoseconds at_most) {
   struct Asked {
     std::shared_ptr<const View> kept;
-    std::uint64_t vouched = 0;
-    Clock::time_point at{};
+    Vouching vouching{};
     detail::CallHandle call{};
   };
   const Time ends = until(at_most);
@@ -146,19 +147,17 @@ std::vector<ViewResult> ObjectAccess::resolve_together(std::span<const Handle> h
     Asked& asked =
         all.emplace_back(Asked{.kept = at_hand(handle, detail::time_left(at_most, began))});
     if (asked.kept != nullptr) continue;
-    asked.vouched = kept_->wants_voucher(NodeId{handle.home});
-    asked.at = Clock::now();
-    asked.call = ask_for(handle, asked.vouched, detail::time_left(at_most, began));
+    asked.vouching = kept_->vouching(NodeId{handle.home});
+    asked.call = ask_for(handle, asked.vouching.wanted(), detail::time_left(at_most, began));
   }
   std::vector<ViewResult> views(all.size());
   std::vector<Fetch> later;
   for (std::size_t i = 0; i < all.size(); ++i) {
     Asked& asked = all[i];
     asked.call.wait();
-    views[i] = asked.kept != nullptr
-                   ? ViewResult(asked.kept)
-                   : answered(handles[i], std::move(asked.call), asked.vouched, asked.at,
-                              {.until = ends, .later = &later, .index = i});
+    views[i] = asked.kept != nullptr ? ViewResult(asked.kept)
+                                     : answered(handles[i], std::move(asked.call), asked.vouching,
+                                                {.until = ends, .later = &later, .index = i});
   }
   fetch_all(later, views, ends);
   return views;
@@ -206,11 +205,10 @@ detail::CallHandle ObjectAccess::ask_to_wait(const Handle& handle, std::uint64_t
 
 // Of a call that has ended.
 ViewResult ObjectAccess::answered(const Handle& handle, detail::CallHandle call,
-                                  std::uint64_t vouched, Clock::time_point asked_at,
-                                  const Wish& wish) {
+                                  const Vouching& vouching, const Wish& wish) {
   Result<AnsweredItem> answer = finish_one(std::move(call));
   if (!answer && answer.error().code == ErrorCode::would_block) {
-    const ObjectItem item{.handle = handle, .b = vouched};
+    const ObjectItem item{.handle = handle, .b = vouching.wanted()};
     answer =
         ask_one(asking(), NodeId{handle.home}, ObjectOp::locate, item, {}, kSmall, Ask::slowly);
   }
@@ -220,7 +218,7 @@ ViewResult ObjectAccess::answered(const Handle& handle, detail::CallHandle call,
   if (!answer) return tl::unexpected(while_resolving(handle, answer.error()));
   const auto voucher = wire::take_voucher(answer->answer);
   GODWIT_TRY(auto view, view_of(handle, std::move(answer->call), answer->answer, wish));
-  if (view != nullptr) kept_->keep(handle, view, voucher, asked_at);
+  if (view != nullptr) kept_->keep(handle, view, voucher, vouching);
   return view;
 }
 
