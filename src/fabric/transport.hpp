@@ -68,7 +68,10 @@ class TransportEvents {
   virtual ~TransportEvents() = default;
   // The link works. For a link this process asked for, `link` is what connect() returned.
   virtual void on_up(LinkId link, const Hello& peer) = 0;
-  // Also the answer to a connect() that failed. `why` says what to tell a person.
+  // Also the answer to a connect() that failed. `why` says what to tell a person. Of a link that
+  // was up, link_lost: the peer's system has ended it, and its process with it, most likely;
+  // unreachable: nothing is heard of the peer, which may well live, behind a relay or a network
+  // that is gone.
   virtual void on_down(LinkId link, const Error& why) = 0;
   virtual void on_message(LinkId link, Message& message) = 0;
   // The parts given to a send() that returned `later` are no longer needed.

@@ -12,9 +12,12 @@
 
 #include "base/folder_for_test.hpp"
 #include "fabric/relay/server.hpp"
+#include "godwit/owned.hpp"
+#include "godwit/promise.hpp"
 #include "node/fleet_for_test.hpp"
 #include "node/node.hpp"
 #include "ref/access/access.hpp"
+#include "ref/home/store.hpp"
 
 namespace godwit::node {
 namespace {
@@ -147,6 +150,37 @@ TEST_F(RelayFleet, ARelayThatEndsEndsItsCallsAndLosesNothingElse) {
   EXPECT_NE(to_string(lost.error()).find(address_), std::string::npos) << to_string(lost.error());
   relay_ = std::make_unique<RunningRelay>(key_, port);
   EXPECT_TRUE(eventually([&] { return add.on(node)(2, 3).get().has_value(); }));
+}
+
+// A relay that ends says nothing about those behind it, who have done nothing wrong.
+TEST_F(RelayFleet, WhatAProcessHoldsOutlivesTheRelay) {
+  const auto alpha = start("alpha", address_);
+  const Fleet fleet = join(1);
+  const NodeHandle node = fleet.node(0);
+  const auto owned = Owned<std::uint64_t>::put(node, std::uint64_t{1}).value();
+  const auto lent = Owned<std::uint64_t>::put(node, std::uint64_t{2}).value();
+  const auto borrowed = lent.borrow().value();
+  const auto scoped = node.put(std::uint64_t{3}, {.lifetime = Lifetime::process()}).value();
+  auto promise = Promise<std::uint64_t>::make(node).value();
+  const auto promised = promise.ref();
+
+  const std::uint16_t port = relay_->port();
+  relay_.reset();
+  const auto away_since = std::chrono::steady_clock::now();
+  const auto away = [&] { return std::chrono::steady_clock::now() - away_since; };
+  ASSERT_TRUE(eventually_by_status([&] { return away() > 2 * ref::ObjectStore::kLostGrace; }));
+  relay_ = std::make_unique<RunningRelay>(key_, port);
+
+  const auto add = kernels().function<Add>("add").value();
+  ASSERT_TRUE(eventually([&] { return add.on(node)(2, 3).get().has_value(); }));
+  // Also when the home has looked for those that did not come back.
+  ASSERT_TRUE(eventually_by_status([&] { return away() > ref::ObjectStore::kHolderLease; }));
+  EXPECT_TRUE(owned.ref().exists().value_or(false));
+  EXPECT_EQ(borrowed.ref().status().value().borrows, 1U);
+  EXPECT_TRUE(scoped.exists().value_or(false));
+  const auto kept = promise.set(std::uint64_t{4});
+  ASSERT_TRUE(kept) << kept.error().message;
+  EXPECT_EQ(**promised.wait(seconds(5)), 4U);
 }
 
 TEST_F(RelayFleet, ALargeObjectGoesOnThroughTheNextRelay) {

@@ -205,8 +205,9 @@ void Runtime::on_peer_down(NodeId node, const Error& why) {
         node, {ErrorCode::node_lost,
                fmt::format("the link to {} broke: {}", name_of(node), why.message)});
   }
-  lose_objects_of(node, why);
+  forget_objects_of(node, why);
   if (why.code == ErrorCode::none) return;  // closed on purpose
+  on_holder_lost(node, why);
   reactor_->post([this, node] { directory_->gossip().peer_lost(node); });
 }
 
@@ -222,7 +223,7 @@ void Runtime::on_unreachable(NodeId node, const Error& why) {
         node,
         {ErrorCode::unreachable, fmt::format("cannot reach {}: {}", name_of(node), why.message)});
   }
-  lose_objects_of(node, why);
+  forget_objects_of(node, why);
   reactor_->post([this, node] { directory_->gossip().peer_lost(node); });
 }
 

@@ -147,7 +147,8 @@ class Runtime final : private call::Dialer, private call::EngineObserver, privat
   void sweep_objects_at(Time when);
   // When to look again; the end of time: not for this.
   Time trim_objects();
-  void lose_objects_of(NodeId node, const Error& why);
+  void forget_objects_of(NodeId node, const Error& why);
+  void on_holder_lost(NodeId node, const Error& why);
 
   void make_ranks();
   void directory_changed();

@@ -166,7 +166,7 @@ Time Runtime::trim_objects() {
   return ref::kNever;
 }
 
-void Runtime::lose_objects_of(NodeId node, const Error& why) {
+void Runtime::forget_objects_of(NodeId node, const Error& why) {
   if (segments_ != nullptr) {
     segments_->grants().on_lost(
         node, {ErrorCode::node_lost,
@@ -174,10 +174,20 @@ void Runtime::lose_objects_of(NodeId node, const Error& why) {
   }
   segment_map_.forget_home(node);
   if (object_access_ != nullptr) object_access_->forget(node);
-  if (object_store_ == nullptr || why.code == ErrorCode::none) return;
-  object_store_->lost(node);
-  stream_store_->lost(node);
-  objects_used();  // its time is shorter now than the next sweep knows
+}
+
+// Either may have something at the other.
+void Runtime::on_holder_lost(NodeId node, const Error& why) {
+  if (object_access_ != nullptr) object_access_->lost(node);
+  if (object_store_ == nullptr) return;
+  if (why.code == ErrorCode::unreachable) {
+    object_store_->cut_off(node);
+    stream_store_->cut_off(node);
+  } else {
+    object_store_->lost(node);
+    stream_store_->lost(node);
+  }
+  objects_used();  // its time is another now than the next sweep knows
 }
 
 void Runtime::on_descriptors(NodeId from, const wire::Header& header, Bytes body,

@@ -341,8 +341,8 @@ void ControlSocket::beat() {
     now = reactor_.now();
   }
   if (now - last_heard_ >= heartbeat_.silence) {
-    end({ErrorCode::link_lost, fmt::format("lost {}: no sign of life for {} ms", peer_name_,
-                                           heartbeat_.silence.count())});
+    end({ErrorCode::unreachable, fmt::format("lost {}: no sign of life for {} ms", peer_name_,
+                                             heartbeat_.silence.count())});
     return;
   }
   if (now - last_sent_ >= heartbeat_.interval && outgoing_.empty())

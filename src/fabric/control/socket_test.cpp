@@ -166,7 +166,7 @@ TEST_F(ControlSocketTest, SilentPeerIsDeadWithinTheSilenceAndABeatingOneIsNot) {
   c->start_heartbeat(quick);
   ASSERT_TRUE(until([&] { return at_c.closed == 1; }));
   EXPECT_GE(reactor_->now() - start, milliseconds(140));
-  EXPECT_EQ(at_c.error.code, ErrorCode::link_lost);
+  EXPECT_EQ(at_c.error.code, ErrorCode::unreachable);
 }
 
 TEST_F(ControlSocketTest, UnreachableAddressesSayWhatToCheck) {

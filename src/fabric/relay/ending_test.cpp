@@ -72,7 +72,7 @@ TEST(RelayEnding, APeerThatGoesAwayTakesItsLinkDown) {
   client.reset();
   ASSERT_TRUE(
       pump({&relay, &server}, [&] { return !server.downs.empty(); }, std::chrono::seconds(2)));
-  EXPECT_EQ(server.downs.at(link).code, ErrorCode::link_lost) << server.downs.at(link).message;
+  EXPECT_EQ(server.downs.at(link).code, ErrorCode::unreachable) << server.downs.at(link).message;
   EXPECT_EQ(server.send(link, {}, "x"), Sent::down);
   EXPECT_EQ(server.transport->link_count(), 0U);
   EXPECT_TRUE(pump({&relay}, [&] { return relay.server->links() == 0; }));
@@ -91,7 +91,7 @@ TEST(RelayEnding, ARelayThatEndsTakesLinksDownAndIsFoundAgain) {
   relay.reset();
   ASSERT_TRUE(
       pump({&server, &client}, [&] { return !client.downs.empty() && !server.downs.empty(); }));
-  EXPECT_EQ(client.downs.at(link).code, ErrorCode::link_lost);
+  EXPECT_EQ(client.downs.at(link).code, ErrorCode::unreachable);
   EXPECT_NE(client.downs.at(link).message.find("relay:127.0.0.1:"), std::string::npos)
       << client.downs.at(link).message;
   EXPECT_FALSE(server.transport->is_enrolled());
@@ -132,7 +132,7 @@ TEST(RelayEnding, APeerThatFallsSilentIsLost) {
   ASSERT_TRUE(pump(
       {&pair.client, &pair.relay}, [&] { return !pair.client.downs.empty(); },
       std::chrono::seconds(5)));
-  EXPECT_EQ(pair.client.downs.at(pair.client_link).code, ErrorCode::link_lost);
+  EXPECT_EQ(pair.client.downs.at(pair.client_link).code, ErrorCode::unreachable);
 }
 
 TEST(RelayEnding, ALinkWithNothingToSayStaysUp) {

@@ -200,7 +200,7 @@ TEST_F(CrookedRelayTest, ARecordThatIsLeftOutEndsTheLinkAtTheNext) {
 TEST_F(CrookedRelayTest, ALinkThatIsCutShortIsNotTakenForAFarewell) {
   client_.transport.reset();
   ASSERT_TRUE(turn([&] { return !server_.downs.empty(); }));
-  EXPECT_EQ(server_.downs.at(server_link_).code, ErrorCode::link_lost);
+  EXPECT_EQ(server_.downs.at(server_link_).code, ErrorCode::unreachable);
 }
 
 TEST(RelayHostile, AMemberOfTheRelayWithoutTheFleetKeyIsNoPeer) {

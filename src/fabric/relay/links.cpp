@@ -219,8 +219,9 @@ void RelayTransport::close(LinkId id) {
   mark_busy(*link);
 }
 
+// Whatever ended the connection to the relay says nothing about the peer behind it.
 Error RelayTransport::lost(const Link& link, const Error& why) const {
-  return {why.code,
+  return {why.code == ErrorCode::link_lost ? ErrorCode::unreachable : why.code,
           fmt::format("lost the peer behind {}, or the relay itself: {}", link.relay, why.message)};
 }
 

@@ -137,7 +137,7 @@ void Network::schedule_cut_timeout(LinkId id) {
                      const Link* now = find(id);
                      if (now == nullptr || now->cut_count != cut_count) return;
                      schedule_down(id, Duration{0},
-                                   {ErrorCode::link_lost, "no sign of life from the peer"});
+                                   {ErrorCode::unreachable, "no sign of life from the peer"});
                    }});
 }
 

@@ -39,6 +39,10 @@ void ObjectAccess::forget(NodeId home) {
   kept_->forget(home);
 }
 
+void ObjectAccess::lost(NodeId home) {
+  holdings_->lost(home);
+}
+
 Asking ObjectAccess::asking() {
   return {host_.caller(), host_.epoch()};
 }

@@ -76,6 +76,43 @@ void ObjectAccess::Holdings::renew() {
   }
 }
 
+void ObjectAccess::Holdings::lost(NodeId home) {
+  const std::lock_guard lock(mutex_);
+  const auto place = homes_.find(home);
+  if (place == homes_.end() || place->second.held == 0) return;
+  place->second.insist_until = asking_.caller.reactor().now() + kInsistFor;
+  arm(insist_armed_, Duration{}, &Holdings::insist);
+}
+
+// With the mutex held.
+ObjectAccess::Holdings::Insists ObjectAccess::Holdings::insists(Home& at, Time now) {
+  if (!at.insist_until) return Insists::no;
+  const bool ended = !at.renewal || at.renewal.ended();
+  const bool told = at.renewal && ended && at.renewal.ok();
+  if (told || at.held == 0 || now >= *at.insist_until) {
+    at.insist_until.reset();
+    at.renewal = {};
+    return Insists::no;
+  }
+  return ended ? Insists::again : Insists::waits;
+}
+
+void ObjectAccess::Holdings::insist() {
+  const std::lock_guard lock(mutex_);
+  insist_armed_ = false;
+  const Time now = asking_.caller.reactor().now();
+  for (auto& [home, at] : homes_) {
+    const Insists how = insists(at, now);
+    if (how == Insists::no) continue;
+    arm(insist_armed_, kInsistEvery, &Holdings::insist);
+    if (how == Insists::again) {
+      at.renewal =
+          start(asking_, {.home = home, .op = wire::ObjectOp::renew, .time_left = kRenewEvery},
+                Ask::at_once);
+    }
+  }
+}
+
 // A home that cannot be reached ends by itself what is left there.
 void ObjectAccess::Holdings::close() {
   std::unordered_map<NodeId, Home> homes;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -21,12 +22,18 @@ class ObjectAccess::Holdings : public std::enable_shared_from_this<Holdings> {
   static constexpr std::uint64_t kManyBytes = std::uint64_t{256} << 10;
   // Several times within ObjectStore::kHolderLease.
   static constexpr Duration kRenewEvery = std::chrono::seconds(3);
+  // After a link broke, until the home has answered: several times within ObjectStore::kLostGrace,
+  // and for as long as a home waits for those that it hears nothing of.
+  static constexpr Duration kInsistEvery = std::chrono::milliseconds(100);
+  static constexpr Duration kInsistFor = ObjectStore::kHolderLease;
 
   explicit Holdings(const Asking& asking) : asking_(asking) {}
 
   void add(NodeId home);
   void remove(NodeId home);
   void release(NodeId home, std::uint64_t pin, std::uint64_t bytes);
+  // Its link broke: the home ends what this process has there, unless it hears from it soon.
+  void lost(NodeId home);
   // Tells all homes where there is something that it is over; nothing is posted afterwards.
   void close();
 
@@ -34,17 +41,24 @@ class ObjectAccess::Holdings : public std::enable_shared_from_this<Holdings> {
   struct Home {
     std::uint64_t held = 0;
     std::vector<std::uint64_t> pins;  // to be given back
+    // After its link broke: until when it is told that this process lives, and the last attempt.
+    std::optional<Time> insist_until;
+    detail::CallHandle renewal;
   };
+  enum class Insists : std::uint8_t { no, waits, again };
   void send_pins(NodeId home, std::vector<std::uint64_t> pins);
   void arm(bool& armed, Duration after, void (Holdings::*then)());
   void flush();
   void renew();
+  void insist();
+  [[nodiscard]] static Insists insists(Home& at, Time now);
 
   const Asking asking_;
   std::mutex mutex_;
   std::unordered_map<NodeId, Home> homes_;
   bool flush_armed_ = false;
   bool renew_armed_ = false;
+  bool insist_armed_ = false;
   bool closed_ = false;
 };
 

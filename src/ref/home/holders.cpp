@@ -57,6 +57,12 @@ void Holders::lost(NodeId node) {
   if (end < place->second.at) times_.set(place->second, end);
 }
 
+void Holders::cut_off(NodeId node) {
+  const std::lock_guard lock(mutex_);
+  const auto place = known_.find(node);
+  if (place != known_.end()) times_.set(place->second, after(clock_.now(), options_.lease));
+}
+
 std::optional<Holders::Life> Holders::take(Holder holder) {
   const std::lock_guard lock(mutex_);
   const auto place = known_.find(holder.node);

@@ -43,7 +43,10 @@ class Holders {
   [[nodiscard]] Result<Admission> admit(Holder holder);
   // False: it has no life here.
   bool renew(Holder holder);
+  // Its process has ended, most likely: it has lost_grace to come back.
   void lost(NodeId node);
+  // Nothing is heard of it any more: it has a whole lease from now to come back.
+  void cut_off(NodeId node);
   // Ends its life; the caller lets go of what it holds. None: it has no life here.
   [[nodiscard]] std::optional<Life> take(Holder holder);
   // One whose time is over; it is forgotten here, and the caller lets go of what it holds.

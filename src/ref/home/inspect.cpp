@@ -90,6 +90,10 @@ void ObjectStore::lost(NodeId node) {
   state_->holders.lost(node);
 }
 
+void ObjectStore::cut_off(NodeId node) {
+  state_->holders.cut_off(node);
+}
+
 void ObjectStore::remove_files() {
   if (state_->options.folder != nullptr) state_->remove_files({}, Arena::Wait::yes);
 }

@@ -150,6 +150,18 @@ TEST_F(Lifetimes, AHolderWhoseLinkBrokeHasAMomentToComeBack) {
   expect_empty();
 }
 
+TEST_F(Lifetimes, AHolderThatIsCutOffHasAWholeLeaseToComeBack) {
+  const Handle handle = put(kAlice, "x", of_holder());
+  pass(ObjectStore::kHolderLease - 1s);
+  store.cut_off(kAlice.node);
+  EXPECT_EQ(store.sweep(), clock.now() + ObjectStore::kHolderLease);
+  pass(ObjectStore::kHolderLease - 1s);
+  EXPECT_TRUE(store.exists(handle));
+  pass(1s);
+  EXPECT_FALSE(store.exists(handle));
+  expect_empty();
+}
+
 TEST(LinkedHolders, AreSilentForAsLongAsTheyLike) {
   ManualClock clock;
   bool linked = true;

@@ -323,8 +323,10 @@ class ObjectStore {
   bool renew(Holder holder);
   // It says that it ends: what it holds is let go of now.
   void leave(Holder holder);
-  // Its last link broke: it has lost_grace to come back.
+  // Its last link broke, and its process has ended, most likely: it has lost_grace to come back.
   void lost(NodeId node);
+  // Its last link broke because nothing was heard of it: it has holder_lease to come back.
+  void cut_off(NodeId node);
   // Ends what is over. Returns when there is something to do again, as far as it is known by then:
   // what is put or shortened later may end earlier. Nobody is given what is over, swept or not.
   // Costs what ends. Memory beyond Arena::Options::keep_bytes stays until arena().trim(), which may

@@ -102,6 +102,10 @@ void StreamStore::lost(NodeId node) {
   state_->holders.lost(node);
 }
 
+void StreamStore::cut_off(NodeId node) {
+  state_->holders.cut_off(node);
+}
+
 Time StreamStore::sweep() {
   const Time now = state_->clock.now();
   while (const auto life = state_->holders.take_silent(now)) {

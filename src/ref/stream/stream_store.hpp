@@ -269,6 +269,7 @@ class StreamStore {
   bool renew(Holder holder);
   void leave(Holder holder);
   void lost(NodeId node);
+  void cut_off(NodeId node);
   Time sweep();
 
   [[nodiscard]] Result<TopicStats> describe(TopicId topic) const;
