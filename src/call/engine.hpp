@@ -391,8 +391,7 @@ class Engine final : public code::StoreEvents, private CodeSearchHost {
   bool look_posted_ = false;
   bool watch_timer_armed_ = false;
   std::vector<std::uint64_t> ready_waiters_;
-  bool waking_ready_ = false;
-  bool waiting_sweep_armed_ = false;
+  bool waking_ready_ = false, waiting_sweep_armed_ = false;
   std::uint32_t watch_ticks_ = 0;
   bool idle_check_armed_ = false;
   std::shared_ptr<Engine*> self_;  // expired for tasks that outlive the engine
