@@ -1,5 +1,6 @@
 #include "ref/home/currency.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <span>
 #include <utility>
@@ -82,17 +83,25 @@ void Currency::end(std::uint64_t ticket) {
   free_.push_back(index);
 }
 
-void Currency::show(const ObjectId& object, const Whereabouts& place) noexcept {
+std::span<ShownPlace> Currency::row(const ObjectId& object) const noexcept {
   auto* const places = reinterpret_cast<ShownPlace*>(words_.data() + kWordsBytes);
-  const std::span row(places + row_of(object), kPlacesOfRow);
+  return {places + row_of(object), kPlacesOfRow};
+}
+
+void Currency::fetch_ahead(const ObjectId& object) const noexcept {
+  for (const ShownPlace& one : row(object)) __builtin_prefetch(&one, 1);
+}
+
+// The words that others' tickets lie in are cold: they are looked at only until a place is found.
+void Currency::show(const ObjectId& object, const Whereabouts& place) noexcept {
+  const std::span<ShownPlace> all = row(object);
+  const auto is_same = [&](const ShownPlace& one) { return one.proof() == place.proof; };
+  const auto is_free = [&](const ShownPlace& one) { return !holds(one.ticket()); };
+  auto best = std::ranges::find_if(all, is_same);
+  if (best == all.end()) best = std::ranges::find_if(all, is_free);
   // If none is free, one has to go, now this and now that.
-  ShownPlace* best = &row[static_cast<std::uint32_t>(place.ticket) % kPlacesOfRow];
-  for (ShownPlace& one : row) {
-    if (one.proof() == place.proof) {
-      best = &one;
-      break;
-    }
-    if (!holds(one.ticket())) best = &one;
+  if (best == all.end()) {
+    best = all.begin() + static_cast<std::uint32_t>(place.ticket) % kPlacesOfRow;
   }
   best->show(place);
 }

@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "fabric/fd.hpp"
@@ -93,6 +94,8 @@ class Currency {
   void end(std::uint64_t ticket);
   // `place` is the object's; its bytes neither change nor go before its ticket ends.
   void show(const ObjectId& object, const Whereabouts& place) noexcept;
+  // It will be shown soon.
+  void fetch_ahead(const ObjectId& object) const noexcept;
 
   // For a peer to HomeCurrency::open(). Errors: resource_exhausted.
   struct Shared {
@@ -106,6 +109,7 @@ class Currency {
   [[nodiscard]] std::atomic<std::uint32_t>& word(std::uint32_t index) const noexcept {
     return reinterpret_cast<std::atomic<std::uint32_t>*>(words_.data())[index];
   }
+  [[nodiscard]] std::span<ShownPlace> row(const ObjectId& object) const noexcept;
   // Of a ticket of this home's.
   [[nodiscard]] bool holds(std::uint64_t ticket) const noexcept {
     const std::uint64_t generation = ticket >> 32U;

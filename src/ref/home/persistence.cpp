@@ -57,16 +57,17 @@ ObjectRecord StoreState::record_of(const Object& object, const Version& version)
   return record;
 }
 
-Result<Handle> StoreState::add_new(Holder holder, const NewObject& wanted, Version version) {
+Result<Handle> StoreState::add_new(Holder holder, const NewObject& wanted, Version version,
+                                   Voucher* voucher) {
   const ObjectId id = new_id();
-  if (!wanted.persist) return add(holder, id, wanted, version);
+  if (!wanted.persist) return add(holder, id, wanted, version, {.voucher = voucher});
   ObjectRecord record = record_of(id, wanted.type, version);
   record.persistent = true;
   record.lifetime = wanted.lifetime;
   GODWIT_CHECK(
       options.folder->write(record, {version.extent.data, static_cast<std::size_t>(version.size)}));
   version.file = true;
-  auto handle = add(holder, id, wanted, version);
+  auto handle = add(holder, id, wanted, version, {.voucher = voucher});
   if (!handle) remove_files(std::array{ObjectFileName::of(record.handle)}, Arena::Wait::yes);
   return handle;
 }

@@ -17,7 +17,7 @@ Result<Handle> ObjectStore::promise(Holder producer, const NewObject& object, Du
                 "limit",
                 at_most.count());
   }
-  return state_->add(producer, state_->new_id(), object, {}, at_most);
+  return state_->add(producer, state_->new_id(), object, {}, {.promised = at_most});
 }
 
 Status ObjectStore::take_over(Holder producer, const Handle& handle) {

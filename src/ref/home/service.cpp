@@ -253,11 +253,13 @@ Status ObjectService::do_put(const Request& request, const ObjectItem& item, Byt
     default: break;
   }
   GODWIT_TRY(const NewObject object, new_object(item));
+  Voucher voucher;
   Result<Handle> made = request.head.op == ObjectOp::commit
                             ? store_.commit(request.holder, item.a, object, request.wait)
-                            : store_.put(request.holder, object, {&data, 1}, request.wait);
+                            : store_.put(request.holder, object, {&data, 1}, request.wait,
+                                         item.b != 0 ? &voucher : nullptr);
   if (!made) return tl::unexpected(std::move(made).error());
-  append_vouched(bytes_of_value(*made), item.b != 0 ? store_.vouch_for(*made) : Voucher{}, answers);
+  append_vouched(bytes_of_value(*made), voucher, answers);
   return {};
 }
 

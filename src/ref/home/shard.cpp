@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/random.hpp"
+#include "ref/home/currency.hpp"
 #include "ref/home/refusals.hpp"
 #include "ref/home/visit.hpp"
 
@@ -67,7 +68,9 @@ Handle StoreState::sign(const Object& object, const Version& version, Rights rig
 }
 
 Result<Handle> StoreState::add(Holder holder, const ObjectId& id, const NewObject& wanted,
-                               const Version& version, std::optional<Duration> promised) {
+                               const Version& version, const Addition& how) {
+  const bool vouches = how.voucher != nullptr && options.currency != nullptr;
+  if (vouches) options.currency->fetch_ahead(id);
   if (objects.fetch_add(1, std::memory_order_relaxed) >= options.max_objects) {
     objects.fetch_sub(1, std::memory_order_relaxed);
     return refuse_another_object(options.home, options.max_objects);
@@ -76,7 +79,7 @@ Result<Handle> StoreState::add(Holder holder, const ObjectId& id, const NewObjec
   const Time now = clock.now();
   Visit visit(*this, shard);
   HolderShare* share = nullptr;
-  if (promised || wanted.owned || wanted.lifetime.kind == LifetimeKind::holder) {
+  if (how.promised || wanted.owned || wanted.lifetime.kind == LifetimeKind::holder) {
     const auto admitted = visit.admit(holder);
     if (!admitted) {
       objects.fetch_sub(1, std::memory_order_relaxed);
@@ -92,16 +95,18 @@ Result<Handle> StoreState::add(Holder holder, const ObjectId& id, const NewObjec
   object.persistent = wanted.persist;
   object.channel = version.channel != 0 ? version.channel : wanted.channel;
   object.reserved = version.channel != 0 ? version.number : 0;
-  if (promised) {
+  if (how.promised) {
     object.presence = Presence::promised;
-    object.promised_until = *promised == Duration{} ? kNever : after(now, *promised);
+    object.promised_until = *how.promised == Duration{} ? kNever : after(now, *how.promised);
     visit.set_producer(object, share);
   }
   visit.set_lifetime(object, wanted.lifetime, share, now);
   if (wanted.owned) visit.set_owner(object, share);
   visit.settle(object);
   ++shard.puts;
-  return sign(object, object.newest, Rights::all);
+  const Handle handle = sign(object, object.newest, Rights::all);
+  if (vouches) *how.voucher = visit.vouch_for(handle, object);
+  return handle;
 }
 
 void StoreState::end_life(const Holders::Life& life) {

@@ -96,12 +96,16 @@ struct StoreState {
   // The handle is this home's, unchanged, and allows `needed`.
   [[nodiscard]] Status check(const Handle& handle, Rights needed) const;
   [[nodiscard]] Handle sign(const Object& object, const Version& version, Rights rights) const;
-  // `promised`: there is no version yet, and it comes within that time (zero: some day).
+  struct Addition {
+    // There is no version yet, and it comes within that time (zero: some day).
+    std::optional<Duration> promised{};
+    Voucher* voucher = nullptr;  // as ObjectStore::put()'s
+  };
   [[nodiscard]] Result<Handle> add(Holder holder, const ObjectId& id, const NewObject& wanted,
-                                   const Version& version,
-                                   std::optional<Duration> promised = std::nullopt);
+                                   const Version& version, const Addition& how);
   // What is to persist is in a file first. On an error the memory is the caller's still.
-  [[nodiscard]] Result<Handle> add_new(Holder holder, const NewObject& wanted, Version version);
+  [[nodiscard]] Result<Handle> add_new(Holder holder, const NewObject& wanted, Version version,
+                                       Voucher* voucher = nullptr);
   // One whose bytes are in a channel already.
   [[nodiscard]] Result<Handle> add_elsewhere(Holder holder, const NewObject& wanted,
                                              const Claim& claim);

@@ -35,7 +35,7 @@ Arena& ObjectStore::arena() noexcept {
 }
 
 Result<Handle> ObjectStore::put(Holder holder, const NewObject& object,
-                                std::span<const Bytes> parts, Arena::Wait wait) {
+                                std::span<const Bytes> parts, Arena::Wait wait, Voucher* voucher) {
   GODWIT_CHECK(check_new(object, state_->options, wait));
   Version version;
   version.size = total_size(parts);
@@ -43,7 +43,7 @@ Result<Handle> ObjectStore::put(Holder holder, const NewObject& object,
     GODWIT_TRY(version.extent, state_->allocate(version.size, wait));
     gather(parts, version.extent.data);
   }
-  auto handle = state_->add_new(holder, object, version);
+  auto handle = state_->add_new(holder, object, version, voucher);
   if (!handle && version.extent) state_->arena.free(version.extent, Arena::Wait::no);
   return handle;
 }
@@ -79,20 +79,7 @@ Voucher ObjectStore::vouch_for(const Handle& handle) {
   if (state_->options.currency == nullptr || !state_->check(handle, Rights::read)) return {};
   Visit visit(*state_, state_->shard_of(handle.object));
   const auto found = visit.find(handle);
-  if (!found) return {};
-  Object& object = **found;
-  if (object.presence != Presence::there || object.lifetime == LifetimeKind::readers ||
-      object.newest.number != handle.version) {
-    return {};
-  }
-  if (object.voucher == 0) object.voucher = state_->options.currency->issue();
-  Voucher voucher{.ticket = object.voucher, .time_left = std::nullopt};
-  if (object.lease_end != kNever) {
-    voucher.time_left = object.lease_end - state_->clock.now();
-  } else {
-    visit.show(handle, object);
-  }
-  return voucher;
+  return found ? visit.vouch_for(handle, **found) : Voucher{};
 }
 
 void ObjectStore::release(Holder holder, std::uint64_t number) {

@@ -183,9 +183,10 @@ class ObjectStore {
   // The parts one after another become the object; copied. With no room in memory, others that
   // nobody uses go to the folder. One that persists is on disk afterwards. Errors:
   // resource_exhausted (budget, disk, too many objects), would_block, unsupported (to persist
-  // without a folder).
+  // without a folder). With `voucher` it is vouched for in the same step, as by vouch_for().
   [[nodiscard]] Result<Handle> put(Holder holder, const NewObject& object,
-                                   std::span<const Bytes> parts, Arena::Wait wait);
+                                   std::span<const Bytes> parts, Arena::Wait wait,
+                                   Voucher* voucher = nullptr);
   // In two steps, for large ones: the caller writes in between. A reservation ends with its holder.
   // Errors: those of put().
   [[nodiscard]] Result<Reservation> reserve(Holder holder, std::uint64_t size, Arena::Wait wait);

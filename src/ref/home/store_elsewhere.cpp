@@ -68,7 +68,7 @@ Result<Handle> StoreState::add_elsewhere(Holder holder, const NewObject& wanted,
   version.number = claim.elsewhere().version;
   version.size = claim.size();
   version.channel = claim.elsewhere().channel;
-  return add(holder, claim.elsewhere().object, wanted, version);
+  return add(holder, claim.elsewhere().object, wanted, version, {});
 }
 
 Result<Located> ObjectStore::fetch(Holder holder, const Handle& handle, std::uint64_t number) {

@@ -112,6 +112,21 @@ void Visit::recall(Object& object) {
   }
 }
 
+Voucher Visit::vouch_for(const Handle& handle, Object& object) {
+  if (object.presence != Presence::there || object.lifetime == LifetimeKind::readers ||
+      object.newest.number != handle.version) {
+    return {};
+  }
+  if (object.voucher == 0) object.voucher = state_.options.currency->issue();
+  Voucher voucher{.ticket = object.voucher, .time_left = std::nullopt};
+  if (object.lease_end != kNever) {
+    voucher.time_left = object.lease_end - state_.clock.now();
+  } else {
+    show(handle, object);
+  }
+  return voucher;
+}
+
 // What has no bytes here, or a time after which nobody may have it, is asked for.
 void Visit::show(const Handle& handle, const Object& object) {
   const Version& newest = object.newest;

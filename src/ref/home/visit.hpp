@@ -54,8 +54,8 @@ class Visit {
   void unpin(Pin& pin, Reading reading);
   // Processes that were told that its newest version can be had have to ask again.
   void recall(Object& object);
-  // To processes of this host, where it lies; the handle is good for reading its newest version.
-  void show(const Handle& handle, const Object& object);
+  // For ObjectStore::vouch_for(). The handle is good for reading; the home has a Currency.
+  [[nodiscard]] Voucher vouch_for(const Handle& handle, Object& object);
   // To be called when an object may have begun or ceased to be idle.
   void settle(Object& object);
   // Until end_move() the calling thread works on the version's file.
@@ -102,6 +102,8 @@ class Visit {
   void lose(Object& object, Holder holder);
   void set_keeper(Object& object, HolderShare* share);
   void set_idle(Object& object, bool idle);
+  // To processes of this host, where it lies; the handle is good for reading its newest version.
+  void show(const Handle& handle, const Object& object);
   // False: the object has ended before, and may be gone.
   bool unpin(Object& object, Version& version);
   // Somebody has to bring it back: the caller, if nobody is at it.
