@@ -80,17 +80,26 @@ void ObjectAccess::KeptViews::keep_if_again(const std::shared_ptr<const View>& v
 void ObjectAccess::KeptViews::keep(const Handle& handle, const std::shared_ptr<const View>& view,
                                    const std::optional<wire::VoucherTerms>& voucher,
                                    const Vouching& asked) {
-  if (!voucher || voucher->time_left_ns == 0 || asked.currency == nullptr) return;
-  ViewCache::Voucher kept{.currency = asked.currency, .ticket = voucher->ticket};
-  if (voucher->time_left_ns > 0) {
-    kept.until = asked.asked_at + std::chrono::nanoseconds(voucher->time_left_ns);
+  if (!voucher) return;
+  if (auto kept = begin_keeping(*voucher, asked)) views_.add(handle, view, *std::move(kept));
+}
+
+void ObjectAccess::KeptViews::keep_put(std::shared_ptr<const View> view,
+                                       const wire::VoucherTerms& voucher, const Vouching& asked) {
+  if (auto kept = begin_keeping(voucher, asked)) put_.add(std::move(view), *std::move(kept));
+}
+
+std::optional<ViewCache::Voucher> ObjectAccess::KeptViews::begin_keeping(
+    const wire::VoucherTerms& voucher, const Vouching& asked) {
+  if (voucher.time_left_ns == 0 || asked.currency == nullptr) return std::nullopt;
+  ViewCache::Voucher kept{.currency = asked.currency, .ticket = voucher.ticket};
+  if (voucher.time_left_ns > 0) {
+    kept.until = asked.asked_at + std::chrono::nanoseconds(voucher.time_left_ns);
   }
-  {
-    const std::lock_guard lock(mutex_);
-    if (closed_) return;
-    arm();
-  }
-  views_.add(handle, view, std::move(kept));
+  const std::lock_guard lock(mutex_);
+  if (closed_) return std::nullopt;
+  arm();
+  return kept;
 }
 
 // With the mutex held.
@@ -101,10 +110,11 @@ void ObjectAccess::KeptViews::arm() {
 
 void ObjectAccess::KeptViews::sweep() {
   const bool views = views_.sweep();
+  const bool put = put_.sweep();
   const bool reaches = reaches_.sweep();
   const std::lock_guard lock(mutex_);
   armed_ = false;
-  if (views || reaches) arm();
+  if (views || put || reaches) arm();
 }
 
 void ObjectAccess::KeptViews::forget(NodeId home) {
@@ -113,6 +123,7 @@ void ObjectAccess::KeptViews::forget(NodeId home) {
     homes_.erase(home);
   }
   views_.forget(home);
+  put_.forget(home);
   reaches_.forget(home);
 }
 
@@ -125,6 +136,7 @@ void ObjectAccess::KeptViews::close() {
   }
   for (const auto& [home, at] : homes) {
     views_.forget(home);
+    put_.forget(home);
     reaches_.forget(home);
   }
 }

@@ -11,6 +11,7 @@
 
 #include "ref/access/access.hpp"
 #include "ref/access/reaches.hpp"
+#include "ref/access/recent_views.hpp"
 #include "ref/access/view_cache.hpp"
 #include "wire/object.hpp"
 
@@ -35,7 +36,8 @@ class ObjectAccess::KeptViews : public std::enable_shared_from_this<KeptViews> {
   explicit KeptViews(AccessHost& host) : host_(host) {}
 
   [[nodiscard]] std::shared_ptr<const View> find(const Handle& handle) {
-    return views_.find(handle);
+    auto view = put_.find(handle);
+    return view != nullptr ? view : views_.find(handle);
   }
   // What is shown of the handle's object by its home, and whose word that is; nothing if nothing
   // is.
@@ -54,6 +56,9 @@ class ObjectAccess::KeptViews : public std::enable_shared_from_this<KeptViews> {
   [[nodiscard]] Vouching vouching(NodeId home);
   void keep(const Handle& handle, const std::shared_ptr<const View>& view,
             const std::optional<wire::VoucherTerms>& voucher, const Vouching& asked);
+  // Of what this process has just put.
+  void keep_put(std::shared_ptr<const View> view, const wire::VoucherTerms& voucher,
+                const Vouching& asked);
   void forget(NodeId home);
   void close();
 
@@ -64,11 +69,15 @@ class ObjectAccess::KeptViews : public std::enable_shared_from_this<KeptViews> {
     bool mapping = false;  // a thread is at it
     std::shared_ptr<const HomeCurrency> currency;
   };
+  // None: there is nothing to keep it by.
+  [[nodiscard]] std::optional<ViewCache::Voucher> begin_keeping(const wire::VoucherTerms& voucher,
+                                                                const Vouching& asked);
   void arm();
   void sweep();
 
   AccessHost& host_;
   ViewCache views_;
+  RecentViews put_;
   Reaches reaches_;
   std::array<std::atomic<std::uint64_t>, 1'024> copied_{};  // proofs of handles
   std::mutex mutex_;

@@ -193,8 +193,8 @@ void ObjectAccess::keep_own(const Handle& handle, std::span<const Bytes> parts,
   Buffer copy = Buffer::allocate(handle.size);
   if (copy.data() == nullptr) return;
   gather(parts, copy.data());
-  kept_->keep(handle, view_of_copy(handle, handle.version, std::move(copy), Path::message), voucher,
-              asked);
+  kept_->keep_put(view_of_copy(handle, handle.version, std::move(copy), Path::message), voucher,
+                  asked);
 }
 
 Result<Handle> ObjectAccess::update(const Handle& handle, std::span<const Bytes> parts,

@@ -11,6 +11,11 @@ using Clock = std::chrono::steady_clock;
 
 }  // namespace
 
+bool ViewCache::Voucher::holds() const noexcept {
+  const bool over = until != Clock::time_point{} && Clock::now() >= until;
+  return !over && currency->holds(ticket);
+}
+
 // Ids are random.
 std::size_t ViewCache::HandleHash::operator()(const Handle& handle) const noexcept {
   std::size_t hash = 0;
@@ -30,9 +35,7 @@ std::shared_ptr<const View> ViewCache::find(const Handle& handle) {
   if (place == share.entries.end()) return nullptr;
   Entry& entry = place->second;
   std::shared_ptr<const View> view = entry.kept != nullptr ? entry.kept : entry.view.lock();
-  const Voucher& voucher = entry.voucher;
-  const bool over = voucher.until != Clock::time_point{} && Clock::now() >= voucher.until;
-  if (view != nullptr && !over && voucher.currency->holds(voucher.ticket)) {
+  if (view != nullptr && entry.voucher.holds()) {
     entry.used = true;
     return view;
   }

@@ -31,6 +31,8 @@ class ViewCache {
     std::uint64_t ticket = 0;
     // When its lease ends; the beginning of time: never.
     std::chrono::steady_clock::time_point until{};
+    // At this moment.
+    [[nodiscard]] bool holds() const noexcept;
   };
 
   // Null: the home has to be asked. The handle is compared as a whole: a changed one is another.
