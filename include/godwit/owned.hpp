@@ -151,12 +151,12 @@ class Owned {
   template <class V>
   [[nodiscard]] static Result<Owned> put(const NodeHandle& node, const V& value,
                                          const PutOptions& options = {}) {
-    using Codec = detail::ObjectCodec<T>;
-    const typename Codec::Encoded encoded(value);
     const detail::ObjectDoor door(node.objects());
-    auto handle =
-        door.put(node.id(), {.type = Codec::type_hash(), .options = options, .owned = true},
-                 encoded.parts());
+    auto handle = detail::with_encoded<T>(value, [&](detail::ObjectParts parts) {
+      return door.put(
+          node.id(),
+          {.type = detail::ObjectCodec<T>::type_hash(), .options = options, .owned = true}, parts);
+    });
     if (!handle) return tl::unexpected(std::move(handle).error());
     auto ref = Ref<T>::from(door, *handle);
     if (!ref) return tl::unexpected(std::move(ref).error());

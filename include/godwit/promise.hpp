@@ -60,8 +60,9 @@ class Promise {
   // Keeps the promise. Errors: already_exists (it was kept, broken or cancelled before).
   template <class V>
   [[nodiscard]] Result<Ref<T>> set(const V& value) {
-    const typename Codec::Encoded encoded(value);
-    auto handle = ref_->door().fulfil(ref_->handle(), encoded.parts());
+    auto handle = detail::with_encoded<T>(value, [&](detail::ObjectParts parts) {
+      return ref_->door().fulfil(ref_->handle(), parts);
+    });
     if (!handle) return tl::unexpected(std::move(handle).error());
     const Ref<T> promised = *std::exchange(ref_, std::nullopt);
     promised.door().forget_promise(promised.handle());

@@ -17,7 +17,8 @@
 // Errors, of all that return Result: not_found (it was evicted, its lifetime is over, or its home
 // was started anew), permission (the handle was changed, or its rights do not suffice), stale (that
 // version is gone: latest() names the newest), type_mismatch, node_lost and unreachable (its home
-// is gone), resource_exhausted (the home's object_budget_mb), deadline.
+// is gone), resource_exhausted (the home's object_budget_mb), deadline. Of all that take a value:
+// too_large (a string, list or map inside it has 2^32 items or more); nothing was sent then.
 #pragma once
 
 #include <bit>
@@ -230,8 +231,9 @@ class Ref {
   // For the library.
   template <class V>
   [[nodiscard]] Result<Ref> update_by(std::uint64_t borrow, const V& value) const {
-    const typename Codec::Encoded encoded(value);
-    return again(state_->door.update(handle(), encoded.parts(), borrow));
+    return detail::with_encoded<T>(value, [&](detail::ObjectParts parts) {
+      return again(state_->door.update(handle(), parts, borrow));
+    });
   }
   [[nodiscard]] static Result<Ref> from(const detail::ObjectDoor& door, const Handle& handle) {
     if (handle.type != Codec::type_hash()) {
@@ -339,12 +341,13 @@ using RefTo = Ref<detail::StoredAs<V>>;
 template <class V>
 auto NodeHandle::put(const V& value, const PutOptions& options) const {
   using Stored = detail::StoredAs<V>;
-  using Codec = detail::ObjectCodec<Stored>;
-  const typename Codec::Encoded encoded(value);
-  const detail::ObjectDoor door(objects());
-  auto handle = door.put(id(), {.type = Codec::type_hash(), .options = options}, encoded.parts());
-  if (!handle) return Result<Ref<Stored>>(tl::unexpected(std::move(handle).error()));
-  return Ref<Stored>::from(door, *handle);
+  return detail::with_encoded<Stored>(value, [&](detail::ObjectParts parts) -> Result<Ref<Stored>> {
+    const detail::ObjectDoor door(objects());
+    auto handle =
+        door.put(id(), {.type = Ref<Stored>::Codec::type_hash(), .options = options}, parts);
+    if (!handle) return tl::unexpected(std::move(handle).error());
+    return Ref<Stored>::from(door, *handle);
+  });
 }
 
 template <class V>
@@ -357,14 +360,20 @@ auto NodeHandle::put_batch(std::span<const V> values, const PutOptions& options)
   objects_bytes.reserve(values.size());
   for (const V& value : values) {
     encoded.emplace_back(value);
-    objects_bytes.push_back(encoded.back().whole());
+    if (encoded.back().ok()) objects_bytes.push_back(encoded.back().whole());
   }
   const detail::ObjectDoor door(objects());
   auto handles =
       door.put_all(id(), {.type = Codec::type_hash(), .options = options}, objects_bytes);
   std::vector<Result<RefTo<V>>> refs;
-  refs.reserve(handles.size());
-  for (auto& handle : handles) {
+  refs.reserve(values.size());
+  auto next = handles.begin();  // of those that were sent
+  for (const auto& one : encoded) {
+    if (!one.ok()) {
+      refs.push_back(detail::not_encoded(Codec::type()));
+      continue;
+    }
+    auto& handle = *next++;
     if (handle) {
       refs.push_back(Ref<Stored>::from(door, *handle));
     } else {

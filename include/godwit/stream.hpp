@@ -67,11 +67,12 @@ class Producer {
     return Producer(*std::move(made));
   }
 
-  // The key is for filters, and at most 4 KiB. Errors: too_large; shutting_down (the topic was
-  // closed) or what it ended with; overload (what was sent before could not be delivered, and this
-  // one is not taken). After any other (deadline: the topic was full for options.patience) one of
-  // more than options.batch_bytes was not confirmed; a smaller one is taken, and goes with what is
-  // sent next: do not send that again.
+  // The key is for filters, and at most 4 KiB. Errors: too_large (the key; the item, for the topic
+  // or for its encoding: it is not sent, and the stream goes on without it); shutting_down (the
+  // topic was closed) or what it ended with; overload (what was sent before could not be delivered,
+  // and this one is not taken). After any other (deadline: the topic was full for options.patience)
+  // one of more than options.batch_bytes was not confirmed; a smaller one is taken, and goes with
+  // what is sent next: do not send that again.
   template <class V>
   [[nodiscard]] Status send(const V& value, std::string_view key = {}) {
     if constexpr (!Codec::kIsArray) {
@@ -81,8 +82,7 @@ class Producer {
         return collected_.size() < combine_items_ ? Status{} : send_combined(key);
       }
     }
-    const typename Codec::Encoded encoded(value);
-    return core_.send(encoded.parts(), key);
+    return send_value(value, key);
   }
   // Returns when the home has everything.
   [[nodiscard]] Status flush() {
@@ -106,7 +106,7 @@ class Producer {
     only_if_ = std::move(accepts);
   }
   // From here on, each so many values become one item; what is left over does with flush(). One
-  // thread sends then.
+  // thread sends then. If the item is refused as too_large, the values are gone with it.
   void combine(std::size_t items, std::function<Value(std::span<const Value>)> into_one)
     requires(!Codec::kIsArray)
   {
@@ -116,13 +116,17 @@ class Producer {
 
  private:
   explicit Producer(detail::StreamProducer core) : core_(std::move(core)) {}
+  template <class V>
+  Status send_value(const V& value, std::string_view key) {
+    return detail::with_encoded<T>(
+        value, [&](detail::ObjectParts parts) { return core_.send(parts, key); });
+  }
   Status send_combined(std::string_view key) {
     if constexpr (!Codec::kIsArray) {
       if (collected_.empty()) return {};
       const Value one = combine_(collected_);
       collected_.clear();
-      const typename Codec::Encoded encoded(one);
-      return core_.send(encoded.parts(), key);
+      return send_value(one, key);
     }
     return {};
   }

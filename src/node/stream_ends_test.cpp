@@ -7,12 +7,14 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "godwit/struct.hpp"
 #include "node/stream_fleet_for_test.hpp"
+#include "node/tape_for_test.hpp"
 #include "ref/stream/broker.hpp"
 
 namespace godwit::node {
@@ -142,6 +144,39 @@ TEST_P(StreamEnds, ABatchThatIsSentAgainIsNotAppendedAgain) {
   const ref::stream::PackedItems items{.entries = {&entry, 1}, .parts = {&bytes, 1}};
   for (const std::uint64_t sequence : {1, 1, 2, 2, 1}) good(out->append(sequence, items, 10s));
   EXPECT_EQ(status().end, 2);
+}
+
+TEST_P(StreamEnds, AnItemThatCannotBeEncodedIsNotSentAndTheStreamGoesOn) {
+  constexpr std::string_view kWhy = "a value of type map<str, u64> cannot be encoded";
+  auto out = producer<Tape>();
+  good(out.send(Tape{.number = 1}));
+  expect_error(out.send(kEndless), ErrorCode::too_large, kWhy);
+  good(out.send(Tape{.number = 2}));
+  out.combine(2, [](std::span<const Tape> tapes) {
+    return Tape{.number = tapes[0].number + tapes[1].number,
+                .endless = tapes[0].endless || tapes[1].endless};
+  });
+  good(out.send(kEndless));
+  expect_error(out.send(Tape{.number = 10}), ErrorCode::too_large, kWhy);
+  good(out.send(Tape{.number = 20}));
+  good(out.send(Tape{.number = 30}));
+  good(out.close());
+  auto in = consumer<Tape>();
+  for (const std::uint64_t number : {1, 2, 50}) {
+    const auto item = good(in.next(10s));
+    ASSERT_TRUE(item);
+    EXPECT_EQ((*item)->number, number);
+    item->ack();
+  }
+  EXPECT_FALSE(good(in.next(10s)));
+}
+
+TEST_P(StreamEnds, AnItemOfAnotherTypeBecomesOneOfTheTopics) {
+  auto out = producer<double>();
+  good(out.send(3));
+  good(out.close());
+  auto in = consumer<double>();
+  EXPECT_EQ(**good(in.next(10s)), 3.0);
 }
 
 TEST_P(StreamEnds, AnAbortIsWhatConsumersGetAfterTheLastItem) {
