@@ -8,6 +8,7 @@
 // whose process dies, is an error for its consumers: nobody waits for what will never come.
 #pragma once
 
+#include <cassert>
 #include <chrono>
 #include <optional>
 #include <string_view>
@@ -23,7 +24,9 @@ struct PromiseOptions {
   std::chrono::nanoseconds at_most{};
 };
 
-// The producer's side. Move-only; one thread at a time.
+// The producer's side. Move-only; one thread at a time. After set(), fail() or hand_over(), or once
+// it was moved from, it is over: set() and fail() return already_exists, and its end breaks
+// nothing.
 template <class T>
 class Promise {
   using Codec = detail::ObjectCodec<T>;
@@ -53,13 +56,17 @@ class Promise {
     if (ref_) abandon();
   }
 
-  // What consumers get: Ref::wait() and wait_later() wait for it. Not after set(), fail() or
-  // hand_over().
-  [[nodiscard]] const Ref<T>& ref() const noexcept { return *ref_; }
+  // What consumers get: Ref::wait() and wait_later() wait for it. Not of one that is over.
+  [[nodiscard]] const Ref<T>& ref() const noexcept {
+    assert(ref_);
+    return *ref_;
+  }
 
-  // Keeps the promise. Errors: already_exists (it was kept, broken or cancelled before).
+  // Keeps the promise. Errors: already_exists (it was kept, broken or cancelled before). After any
+  // error it is not over: it can be tried again, or broken.
   template <class V>
   [[nodiscard]] Result<Ref<T>> set(const V& value) {
+    if (!ref_) return is_over();
     auto handle = detail::with_encoded<T>(value, [&](detail::ObjectParts parts) {
       return ref_->door().fulfil(ref_->handle(), parts);
     });
@@ -70,12 +77,14 @@ class Promise {
   }
   // Breaks it: consumers get this error.
   Status fail(ErrorCode code, std::string_view why) {
+    if (!ref_) return is_over();
     const Ref<T> promised = *std::exchange(ref_, std::nullopt);
     promised.door().forget_promise(promised.handle());
     return promised.door().break_promise(promised.handle(), code, why);
   }
-  // Another process takes it over, with the Ref.
+  // Another process takes it over, with the Ref. Not of one that is over.
   [[nodiscard]] Ref<T> hand_over() {
+    assert(ref_);
     const Ref<T> promised = *std::exchange(ref_, std::nullopt);
     promised.door().forget_promise(promised.handle());
     return promised;
@@ -83,6 +92,11 @@ class Promise {
 
  private:
   explicit Promise(Ref<T> ref) : ref_(std::move(ref)) {}
+  static tl::unexpected<Error> is_over() {
+    return tl::unexpected(
+        Error{ErrorCode::already_exists,
+              "this promise was kept, broken or handed over before, or it was moved from"});
+  }
   void abandon() noexcept {
     // The home may be gone, and then its consumers know.
     static_cast<void>(fail(ErrorCode::cancelled, "its producer gave the promise up"));

@@ -49,8 +49,10 @@
 namespace godwit {
 
 // Sends values of one type: a plain one, anything msgpack knows, or T[] for arrays of plain
-// elements. Move-only; any thread may send. Destroyed, it sends what it has, waiting a second at
-// most; but for values that combine() still collects, which flush() and close() send.
+// elements. Move-only; any thread may send. Destroyed or assigned to, it sends what it has, waiting
+// a second at most; but for values that combine() still collects, which flush() and close() send.
+// Closed, it sends nothing more (shutting_down); moved from, everything of it returns
+// invalid_argument.
 template <class T>
 class Producer {
   using Codec = detail::ObjectCodec<T>;
@@ -139,7 +141,7 @@ class Producer {
 };
 
 // An item, as a consumer has it. Cheap to copy; any thread. The value stays until the last copy is
-// gone, acked or not.
+// gone, acked or not. One that was moved from can be assigned to, and nothing else.
 template <class T>
 class Received {
   using Codec = detail::ObjectCodec<T>;
@@ -181,7 +183,8 @@ class Received {
 };
 
 // Takes items for its group. Move-only; one thread at a time. Destroyed, what it has fetched and
-// nobody has looked at goes to others at once.
+// nobody has looked at goes to others at once. Moved from, everything of it returns
+// invalid_argument.
 template <class T>
 class Consumer {
   using Codec = detail::ObjectCodec<T>;
@@ -205,7 +208,7 @@ class Consumer {
   [[nodiscard]] Result<std::optional<Received<T>>> next(
       std::chrono::nanoseconds at_most = kAnHour) {
     for (;;) {
-      while (index_ < size_) {
+      while (delivery_ && index_ < size_) {
         auto item = Received<T>::create(delivery_, index_++);
         if (!item) {
           delivery_.ack(index_ - 1);  // no consumer of this type could read it

@@ -179,6 +179,44 @@ TEST_P(StreamEnds, AnItemOfAnotherTypeBecomesOneOfTheTopics) {
   EXPECT_EQ(**good(in.next(10s)), 3.0);
 }
 
+TEST_P(StreamEnds, AnEndThatWasMovedFromIsAnErrorAndItsItemsGoOn) {
+  auto first = producer<std::uint64_t>();
+  auto out = std::move(first);
+  // NOLINTBEGIN(bugprone-use-after-move): the point
+  expect_error(first.send(std::uint64_t{1}), ErrorCode::invalid_argument, "Producer was moved");
+  expect_error(first.flush(), ErrorCode::invalid_argument);
+  expect_error(first.close(), ErrorCode::invalid_argument);
+  expect_error(first.abort(ErrorCode::io, "gone"), ErrorCode::invalid_argument);
+  // NOLINTEND(bugprone-use-after-move)
+  good(out.send(std::uint64_t{1}));
+  good(out.send(std::uint64_t{2}));
+  good(out.close());
+  expect_error(out.send(std::uint64_t{3}), ErrorCode::shutting_down);
+
+  auto before = consumer<std::uint64_t>();
+  good(before.next(10s))->ack();
+  auto in = std::move(before);
+  // NOLINTBEGIN(bugprone-use-after-move): the point
+  expect_error(before.next(10s), ErrorCode::invalid_argument, "Consumer was moved");
+  expect_error(before.seek(StartAt::oldest()), ErrorCode::invalid_argument);
+  // NOLINTEND(bugprone-use-after-move)
+  const auto item = good(in.next(10s));
+  ASSERT_TRUE(item);
+  EXPECT_EQ(**item, 2) << "what it had fetched was moved with it";
+  item->ack();
+  EXPECT_FALSE(good(in.next(10s)));
+}
+
+TEST_P(StreamEnds, AProducerThatIsReplacedEndsThen) {
+  auto in = consumer<std::uint64_t>();
+  auto out = producer<std::uint64_t>({.sole = true, .linger = 1h});
+  good(out.send(std::uint64_t{1}));
+  auto other = good(Producer<std::uint64_t>::open(home(), "other"));
+  out = std::move(other);
+  good(in.next(10s))->ack();
+  expect_error(in.next(10s), ErrorCode::node_lost, "producer");
+}
+
 TEST_P(StreamEnds, AnAbortIsWhatConsumersGetAfterTheLastItem) {
   auto out = producer<std::uint64_t>();
   good(out.send(std::uint64_t{1}));

@@ -151,7 +151,7 @@ class GODWIT_API Broker {
 
 namespace godwit::detail {
 
-// Errors are those that stream.hpp documents.
+// Errors are those that stream.hpp documents; invalid_argument of one that was moved from.
 class GODWIT_API StreamProducer {
  public:
   [[nodiscard]] static Result<StreamProducer> open(const Broker& broker, std::string_view topic,
@@ -185,6 +185,8 @@ class GODWIT_API StreamDelivery {
   StreamDelivery() noexcept = default;
   explicit StreamDelivery(std::shared_ptr<ref::stream::LeasedItems> items) noexcept;
 
+  // False: there is none, and nothing below may be called.
+  explicit operator bool() const noexcept { return items_ != nullptr; }
   [[nodiscard]] std::size_t size() const noexcept;
   [[nodiscard]] StreamItem item(std::size_t index) const noexcept;
   // Any thread. The bytes stay until the last copy is gone.
@@ -195,6 +197,7 @@ class GODWIT_API StreamDelivery {
   std::shared_ptr<ref::stream::LeasedItems> items_;
 };
 
+// invalid_argument of one that was moved from.
 class GODWIT_API StreamConsumer {
  public:
   [[nodiscard]] static Result<StreamConsumer> join(const Broker& broker, std::string_view topic,
