@@ -158,8 +158,6 @@ class GODWIT_API ObjectDoor {
   [[nodiscard]] Result<std::uint64_t> offer(const Handle& handle,
                                             std::chrono::nanoseconds lease) const;
   [[nodiscard]] Status accept(const Handle& handle, std::uint64_t offer) const;
-  // It is not ours any more: somebody accepted it.
-  void forget_owned(const Handle& handle) const noexcept;
   [[nodiscard]] Result<std::uint64_t> borrow(const Handle& handle, bool to_write) const;
   void give_back(const Handle& handle, std::uint64_t borrow) const noexcept;
 

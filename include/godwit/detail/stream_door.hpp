@@ -191,7 +191,6 @@ class GODWIT_API StreamDelivery {
   [[nodiscard]] StreamItem item(std::size_t index) const noexcept;
   // Any thread. The bytes stay until the last copy is gone.
   void ack(std::size_t index) const;
-  void ack_all() const;
 
  private:
   std::shared_ptr<ref::stream::LeasedItems> items_;

@@ -105,9 +105,6 @@ StreamItem StreamDelivery::item(std::size_t index) const noexcept {
 void StreamDelivery::ack(std::size_t index) const {
   items_->ack(index);
 }
-void StreamDelivery::ack_all() const {
-  items_->ack_all();
-}
 
 StreamConsumer::StreamConsumer(std::shared_ptr<stream::ConsumerCore> core) noexcept
     : core_(std::move(core)) {}
