@@ -57,6 +57,10 @@ template <class T>
 class Owned;
 template <class T>
 class Promise;
+template <class T>
+class Ref;
+template <class T>
+[[nodiscard]] std::vector<Result<Pinned<T>>> resolve_batch(std::span<const Ref<T>> refs);
 
 // A reference. Cheap to copy; any thread; copies share what they have resolved. The fleet outlives
 // it. It owns nothing: the object lives as its lifetime says.
@@ -209,7 +213,10 @@ class Ref {
   [[nodiscard]] Result<Ref> update(const V& value) const {
     return update_by(0, value);
   }
-  // Waits until there is a newer version than this one.
+  // Waits until there is a newer version than this one, and leads to the newest there is then; what
+  // has come with the news is kept for `*r`. Blocks this thread; the home answers once, and nobody
+  // polls. Zero: as long as a call may take. Errors: deadline (there was none in that time; ask
+  // again), not_found (the object ended meanwhile), overload (too many wait at the home).
   [[nodiscard]] Result<Ref> next_version(std::chrono::nanoseconds at_most) const {
     auto view = state_->door.await(handle(), handle().version, at_most);
     if (!view) return tl::unexpected(std::move(view).error());
@@ -260,6 +267,7 @@ class Ref {
   }
 
  private:
+  friend std::vector<Result<Pinned<T>>> resolve_batch<T>(std::span<const Ref<T>> refs);
   struct State {
     detail::ObjectDoor door;
     Handle handle;
@@ -383,21 +391,30 @@ auto NodeHandle::put_batch(std::span<const V> values, const PutOptions& options)
   return refs;
 }
 
-// Resolves many at once, in one message for each home. What fails has its error.
+// Resolves many at once, in one message for each home, in the order of the Refs; what fails has its
+// error, as of Ref::resolve(). Each Ref keeps what came: `*ref` costs nothing afterwards. A Ref
+// that is resolved already is not asked for. All are of one fleet, by whose links they come. Any
+// thread; what another thread resolves by the same Ref meanwhile may be asked for twice.
 template <class T>
 std::vector<Result<Pinned<T>>> resolve_batch(std::span<const Ref<T>> refs) {
   std::vector<Result<Pinned<T>>> results;
-  if (refs.empty()) return results;
-  std::vector<Handle> handles;
-  handles.reserve(refs.size());
-  for (const Ref<T>& ref : refs) handles.push_back(ref.handle());
   results.reserve(refs.size());
-  for (auto& view : refs.front().door().resolve_all(handles)) {
-    if (view) {
-      results.push_back(Pinned<T>::create(*std::move(view)));
-    } else {
-      results.push_back(tl::unexpected(std::move(view).error()));
+  std::vector<Handle> wanted;
+  std::vector<std::size_t> places;  // of their results
+  for (const Ref<T>& ref : refs) {
+    if (auto pinned = ref.kept()) {
+      results.push_back(*std::move(pinned));
+      continue;
     }
+    wanted.push_back(ref.handle());
+    places.push_back(results.size());
+    results.push_back(tl::unexpected(Error{}));
+  }
+  if (wanted.empty()) return results;
+  auto place = places.begin();
+  for (auto& view : refs.front().door().resolve_all(wanted)) {
+    results[*place] = refs[*place].keep_locked(std::move(view));
+    ++place;
   }
   return results;
 }
