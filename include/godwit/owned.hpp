@@ -54,8 +54,9 @@ inline tl::unexpected<Error> has_nothing(std::string_view which) {
 }  // namespace detail
 
 // An object lent to this process for reading. Move-only; ends with it. While it lives nobody
-// changes or ends the object. One that was moved from has nothing: resolve() returns
-// invalid_argument, and it may not be dereferenced.
+// changes or ends the object. Any thread may read by it, several at a time, while none moves or
+// ends it. One that was moved from has nothing: resolve() returns invalid_argument, and it may not
+// be dereferenced.
 template <class T>
 class Borrowed {
  public:
@@ -78,7 +79,10 @@ class Borrowed {
   }
   ~Borrowed() { give_back(); }
 
-  // As of a Ref: the value, read-only, also for the hardware.
+  // As of a Ref: the value, which is const. Beyond 16 KiB, on its home's host, it is in memory that
+  // is mapped for reading, and the hardware refuses a write, too. What is smaller, or came over a
+  // network, is a copy of this process's own: who casts the const away changes it for all that read
+  // it here, and for nobody else.
   [[nodiscard]] decltype(auto) operator*() const {
     assert(borrow_ != 0);
     return *ref_;
@@ -103,12 +107,15 @@ class Borrowed {
   std::uint64_t borrow_;
 };
 
-// An object lent to this process for writing, to nobody else at the same time. Move-only. One that
-// was moved from has nothing: update() returns invalid_argument, and it may not be dereferenced.
+// An object lent to this process for writing, to nobody else at the same time. Move-only; one
+// thread at a time. What `*writer` gave stays until the next update(), unless a Pinned or a copy of
+// ref() keeps it. One that was moved from has nothing: update() returns invalid_argument, and it
+// may not be dereferenced.
 template <class T>
 class BorrowedMut {
  public:
-  // Errors: borrowed (by whom), and those of a Ref.
+  // As of Borrowed; it need not be the owner who writes. Errors: borrowed (by whom), permission
+  // (the handle does not allow to write), and those of a Ref.
   [[nodiscard]] static Result<BorrowedMut> from(const Ref<T>& ref) {
     auto lent = detail::lend(ref, true);
     if (!lent) return tl::unexpected(std::move(lent).error());
@@ -130,7 +137,8 @@ class BorrowedMut {
     return ref_.operator->();
   }
   // Publishes a new version; readers of the one before keep it. Nobody else does while this lives,
-  // the owner neither. Errors: not_found (the home has taken this process for dead meanwhile).
+  // the owner neither. Errors: not_found (the home has taken this process for dead meanwhile), and
+  // those of Ref::update().
   template <class V>
   Status update(const V& value) {
     // Without the number it would be an update like any other, of what somebody else may borrow.

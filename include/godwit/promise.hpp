@@ -32,6 +32,9 @@ class Promise {
   using Codec = detail::ObjectCodec<T>;
 
  public:
+  // Asks the home, which keeps nothing but the promise. Errors: invalid_argument (a lifetime or
+  // `at_most` that is over before it begins), unsupported (it is to persist, and its home has no
+  // object_dir), resource_exhausted (the home's max_objects), node_lost and unreachable.
   [[nodiscard]] static Result<Promise> make(const NodeHandle& node,
                                             const PromiseOptions& options = {}) {
     const detail::ObjectDoor door(node.objects());
@@ -42,7 +45,10 @@ class Promise {
     if (!ref) return tl::unexpected(std::move(ref).error());
     return Promise(*std::move(ref));
   }
-  // Takes it over from the process that made it, which no longer answers for it.
+  // Takes it over from the process that made it, which no longer answers for it: if that one dies,
+  // nothing is broken. Errors: already_exists (it was kept, broken or cancelled before), not_found
+  // (it was broken or its lifetime was over long ago), permission (the handle does not allow to
+  // write), node_lost and unreachable.
   [[nodiscard]] static Result<Promise> take_over(const Ref<T>& ref) {
     if (const Status taken = ref.door().take_over(ref.handle()); !taken) {
       return tl::unexpected(taken.error());
@@ -75,7 +81,9 @@ class Promise {
     promised.door().forget_promise(promised.handle());
     return Ref<T>::from(promised.door(), *handle);
   }
-  // Breaks it: consumers get this error.
+  // Breaks it: consumers get this error. Whatever comes back, it is over for this process. Errors:
+  // already_exists (it was kept, broken or cancelled before, which stands), not_found, node_lost
+  // and unreachable (the home is gone, and consumers are told that).
   Status fail(ErrorCode code, std::string_view why) {
     if (!ref_) return is_over();
     const Ref<T> promised = *std::exchange(ref_, std::nullopt);
@@ -105,7 +113,9 @@ class Promise {
   std::optional<Ref<T>> ref_;
 };
 
-// Tells the producer and all who wait that nobody wants the object any more: they get `cancelled`.
+// Tells the producer and all who wait that nobody wants the object any more: they get `cancelled`,
+// the producer from set(). Errors: already_exists (it was kept or broken before), permission (the
+// handle does not allow to write), not_found, node_lost and unreachable.
 template <class T>
 Status cancel(const Ref<T>& promised) {
   return promised.door().break_promise(promised.handle(), ErrorCode::cancelled,
