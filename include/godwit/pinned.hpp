@@ -10,6 +10,7 @@
 #include "godwit/detail/object_door.hpp"
 #include "godwit/error.hpp"
 #include "godwit/handle.hpp"
+#include "godwit/resolve_path.hpp"
 
 namespace godwit {
 

@@ -48,8 +48,10 @@
 #include "godwit/handle.hpp"
 #include "godwit/lifetime.hpp"
 #include "godwit/mobile/ref.hpp"
+#include "godwit/object_status.hpp"
 #include "godwit/outcome.hpp"
 #include "godwit/pinned.hpp"
+#include "godwit/resolve_path.hpp"
 
 namespace godwit {
 

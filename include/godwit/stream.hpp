@@ -41,10 +41,13 @@
 #include <utility>
 #include <vector>
 
+#include "godwit/broker.hpp"
 #include "godwit/detail/object_codec.hpp"
 #include "godwit/detail/stream_door.hpp"
 #include "godwit/error.hpp"
-#include "godwit/fleet.hpp"
+#include "godwit/export.hpp"
+#include "godwit/stream_options.hpp"
+#include "godwit/topic_status.hpp"
 
 namespace godwit {
 
