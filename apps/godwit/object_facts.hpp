@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "godwit/detail/object_door.hpp"
 #include "godwit/fleet.hpp"
+#include "godwit/object_status.hpp"
 #include "trace/json.hpp"
 
 namespace godwit::cli {

@@ -5,8 +5,9 @@
 #include <optional>
 #include <string>
 
-#include "godwit/detail/object_door.hpp"
 #include "godwit/fleet.hpp"
+#include "godwit/object_status.hpp"
+#include "godwit/resolve_path.hpp"
 
 namespace godwit::cli {
 

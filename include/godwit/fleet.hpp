@@ -47,6 +47,7 @@ class GODWIT_API NodeHandle {
   template <class V>
   [[nodiscard]] auto put(const V& value, const PutOptions& options = {}) const;
   // Several in as few messages as hold them; a vector of such results, in the order of the values.
+  // <godwit/ref_batch.hpp> has it.
   template <class V>
   [[nodiscard]] auto put_batch(std::span<const V> values, const PutOptions& options = {}) const;
 

@@ -18,6 +18,7 @@
 #include "godwit/owned.hpp"
 #include "godwit/promise.hpp"
 #include "godwit/ref.hpp"
+#include "godwit/ref_batch.hpp"
 #include "godwit/region.hpp"
 #include "godwit/spread.hpp"
 #include "godwit/stream.hpp"

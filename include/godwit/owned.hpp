@@ -10,11 +10,14 @@
 // accepted the owner is who it was; bytes of an offer that get lost lose nothing.
 #pragma once
 
+#include <cassert>
 #include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "godwit/ref.hpp"
@@ -44,10 +47,16 @@ template <class T>
   return Lent<T>{*newest == ref ? ref : *std::move(newest), *borrow};
 }
 
+inline tl::unexpected<Error> has_nothing(std::string_view which) {
+  return tl::unexpected(Error{ErrorCode::invalid_argument, std::string(which)});
+}
+
 }  // namespace detail
 
 // An object lent to this process for reading. Move-only; ends with it. While it lives nobody
-// changes or ends the object.
+// changes or ends the object. Any thread may read by it, several at a time, while none moves or
+// ends it. One that was moved from has nothing: resolve() returns invalid_argument, and it may not
+// be dereferenced.
 template <class T>
 class Borrowed {
  public:
@@ -70,10 +79,22 @@ class Borrowed {
   }
   ~Borrowed() { give_back(); }
 
-  // As of a Ref: the value, read-only, also for the hardware.
-  [[nodiscard]] decltype(auto) operator*() const { return *ref_; }
-  [[nodiscard]] auto operator->() const { return ref_.operator->(); }
-  [[nodiscard]] Result<Pinned<T>> resolve() const { return ref_.resolve(); }
+  // As of a Ref: the value, which is const. Beyond 16 KiB, on its home's host, it is in memory that
+  // is mapped for reading, and the hardware refuses a write, too. What is smaller, or came over a
+  // network, is a copy of this process's own: who casts the const away changes it for all that read
+  // it here, and for nobody else.
+  [[nodiscard]] decltype(auto) operator*() const {
+    assert(borrow_ != 0);
+    return *ref_;
+  }
+  [[nodiscard]] auto operator->() const {
+    assert(borrow_ != 0);
+    return ref_.operator->();
+  }
+  [[nodiscard]] Result<Pinned<T>> resolve() const {
+    if (borrow_ == 0) return detail::has_nothing("this Borrowed has nothing: it was moved from");
+    return ref_.resolve();
+  }
   [[nodiscard]] const Ref<T>& ref() const noexcept { return ref_; }
 
  private:
@@ -86,11 +107,15 @@ class Borrowed {
   std::uint64_t borrow_;
 };
 
-// An object lent to this process for writing, to nobody else at the same time. Move-only.
+// An object lent to this process for writing, to nobody else at the same time. Move-only; one
+// thread at a time. What `*writer` gave stays until the next update(), unless a Pinned or a copy of
+// ref() keeps it. One that was moved from has nothing: update() returns invalid_argument, and it
+// may not be dereferenced.
 template <class T>
 class BorrowedMut {
  public:
-  // Errors: borrowed (by whom), and those of a Ref.
+  // As of Borrowed; it need not be the owner who writes. Errors: borrowed (by whom), permission
+  // (the handle does not allow to write), and those of a Ref.
   [[nodiscard]] static Result<BorrowedMut> from(const Ref<T>& ref) {
     auto lent = detail::lend(ref, true);
     if (!lent) return tl::unexpected(std::move(lent).error());
@@ -103,12 +128,21 @@ class BorrowedMut {
     if (borrow_ != 0) ref_.door().give_back(ref_.handle(), borrow_);
   }
 
-  [[nodiscard]] decltype(auto) operator*() const { return *ref_; }
-  [[nodiscard]] auto operator->() const { return ref_.operator->(); }
+  [[nodiscard]] decltype(auto) operator*() const {
+    assert(borrow_ != 0);
+    return *ref_;
+  }
+  [[nodiscard]] auto operator->() const {
+    assert(borrow_ != 0);
+    return ref_.operator->();
+  }
   // Publishes a new version; readers of the one before keep it. Nobody else does while this lives,
-  // the owner neither. Errors: not_found (the home has taken this process for dead meanwhile).
+  // the owner neither. Errors: not_found (the home has taken this process for dead meanwhile), and
+  // those of Ref::update().
   template <class V>
   Status update(const V& value) {
+    // Without the number it would be an update like any other, of what somebody else may borrow.
+    if (borrow_ == 0) return detail::has_nothing("this BorrowedMut has nothing: it was moved from");
     auto next = ref_.update_by(borrow_, value);
     if (!next) return tl::unexpected(std::move(next).error());
     ref_ = *std::move(next);
@@ -143,6 +177,9 @@ struct OwnershipOffer {
 // It owns the object, not one version of it: whatever it does, it does to the newest, whoever
 // published that, here or in another process. That takes a question to the home each time, on its
 // host mostly a look at memory; who reads often borrows.
+//
+// After release(), or once it was moved from, it owns nothing: all that return a Result return
+// invalid_argument then, `*owned` throws it as a ResolveError, and its end ends nothing.
 template <class T>
 class Owned {
  public:
@@ -151,12 +188,12 @@ class Owned {
   template <class V>
   [[nodiscard]] static Result<Owned> put(const NodeHandle& node, const V& value,
                                          const PutOptions& options = {}) {
-    using Codec = detail::ObjectCodec<T>;
-    const typename Codec::Encoded encoded(value);
     const detail::ObjectDoor door(node.objects());
-    auto handle =
-        door.put(node.id(), {.type = Codec::type_hash(), .options = options, .owned = true},
-                 encoded.parts());
+    auto handle = detail::with_encoded<T>(value, [&](detail::ObjectParts parts) {
+      return door.put(
+          node.id(),
+          {.type = detail::ObjectCodec<T>::type_hash(), .options = options, .owned = true}, parts);
+    });
     if (!handle) return tl::unexpected(std::move(handle).error());
     auto ref = Ref<T>::from(door, *handle);
     if (!ref) return tl::unexpected(std::move(ref).error());
@@ -204,17 +241,25 @@ class Owned {
     }
   }
   // To be given to readers; it keeps nothing alive. Of the newest version, or, if the home does not
-  // answer, of the last one that this has seen. Not after release().
+  // answer, of the last one that this has seen. Not of one that owns nothing.
   [[nodiscard]] Ref<T> ref() const {
+    assert(ref_);
     static_cast<void>(refresh());
     return *ref_;
   }
 
-  [[nodiscard]] Result<Borrowed<T>> borrow() const { return Borrowed<T>::from(*ref_); }
-  [[nodiscard]] Result<BorrowedMut<T>> borrow_mut() const { return BorrowedMut<T>::from(*ref_); }
+  [[nodiscard]] Result<Borrowed<T>> borrow() const {
+    if (!ref_) return owns_nothing();
+    return Borrowed<T>::from(*ref_);
+  }
+  [[nodiscard]] Result<BorrowedMut<T>> borrow_mut() const {
+    if (!ref_) return owns_nothing();
+    return BorrowedMut<T>::from(*ref_);
+  }
   // Publishes a new version after the newest. Errors: borrowed; stale (others were quicker twice).
   template <class V>
   Status update(const V& value) {
+    if (!ref_) return owns_nothing();
     auto next = ref_->update(value);
     // Who had borrowed it for writing has published one.
     if (!next && next.error().code == ErrorCode::stale) {
@@ -241,12 +286,14 @@ class Owned {
   // Offers it to whoever gets the result, for some time; a later offer replaces it. This stays the
   // owner until it has been accepted. Then it owns nothing any more, and its end ends nothing.
   [[nodiscard]] Result<OwnershipOffer> offer(std::chrono::nanoseconds time = kOfferTime) const {
+    if (!ref_) return owns_nothing();
     auto number = ref_->door().offer(ref_->handle(), time);
     if (!number) return tl::unexpected(std::move(number).error());
     return OwnershipOffer{ref_->handle(), *number};
   }
   // Gives ownership up: the object lives on, as its lifetime says.
   [[nodiscard]] Result<Ref<T>> release() {
+    if (!ref_) return owns_nothing();
     if (const Status done = ref_->door().disown(ref_->handle()); !done) {
       return tl::unexpected(done.error());
     }
@@ -259,8 +306,12 @@ class Owned {
   static constexpr int kAttempts = 8;
 
   explicit Owned(Ref<T> ref) : ref_(std::move(ref)) {}
+  static tl::unexpected<Error> owns_nothing() {
+    return detail::has_nothing("this Owned owns nothing: it was released or moved from");
+  }
   // What this version has resolved stays, if it is still the newest.
   [[nodiscard]] Status refresh() const {
+    if (!ref_) return owns_nothing();
     auto newest = ref_->latest();
     if (!newest) return tl::unexpected(std::move(newest).error());
     if (*newest != *ref_) ref_ = *std::move(newest);

@@ -10,6 +10,7 @@
 #include "godwit/detail/object_door.hpp"
 #include "godwit/error.hpp"
 #include "godwit/handle.hpp"
+#include "godwit/resolve_path.hpp"
 
 namespace godwit {
 
@@ -25,7 +26,8 @@ class ResolveError : public std::exception {
 };
 
 // A resolved object: points at a const T, or at the elements of a T[]. Cheap to copy; any thread.
-// What it points at stays, unchanged, until the last copy is gone; the fleet outlives them all.
+// What it points at stays, unchanged, until the last copy is gone; the fleet outlives them all. One
+// that was moved from can be assigned to, and nothing else.
 template <class T>
 class Pinned {
  public:

@@ -17,7 +17,8 @@
 // Errors, of all that return Result: not_found (it was evicted, its lifetime is over, or its home
 // was started anew), permission (the handle was changed, or its rights do not suffice), stale (that
 // version is gone: latest() names the newest), type_mismatch, node_lost and unreachable (its home
-// is gone), resource_exhausted (the home's object_budget_mb), deadline.
+// is gone), resource_exhausted (the home's object_budget_mb), deadline. Of all that take a value:
+// too_large (a string, list or map inside it has 2^32 items or more); nothing was sent then.
 #pragma once
 
 #include <bit>
@@ -47,8 +48,10 @@
 #include "godwit/handle.hpp"
 #include "godwit/lifetime.hpp"
 #include "godwit/mobile/ref.hpp"
+#include "godwit/object_status.hpp"
 #include "godwit/outcome.hpp"
 #include "godwit/pinned.hpp"
+#include "godwit/resolve_path.hpp"
 
 namespace godwit {
 
@@ -56,6 +59,10 @@ template <class T>
 class Owned;
 template <class T>
 class Promise;
+template <class T>
+class Ref;
+template <class T>
+[[nodiscard]] std::vector<Result<Pinned<T>>> resolve_batch(std::span<const Ref<T>> refs);
 
 // A reference. Cheap to copy; any thread; copies share what they have resolved. The fleet outlives
 // it. It owns nothing: the object lives as its lifetime says.
@@ -208,7 +215,10 @@ class Ref {
   [[nodiscard]] Result<Ref> update(const V& value) const {
     return update_by(0, value);
   }
-  // Waits until there is a newer version than this one.
+  // Waits until there is a newer version than this one, and leads to the newest there is then; what
+  // has come with the news is kept for `*r`. Blocks this thread; the home answers once, and nobody
+  // polls. Zero: as long as a call may take. Errors: deadline (there was none in that time; ask
+  // again), not_found (the object ended meanwhile), overload (too many wait at the home).
   [[nodiscard]] Result<Ref> next_version(std::chrono::nanoseconds at_most) const {
     auto view = state_->door.await(handle(), handle().version, at_most);
     if (!view) return tl::unexpected(std::move(view).error());
@@ -230,8 +240,9 @@ class Ref {
   // For the library.
   template <class V>
   [[nodiscard]] Result<Ref> update_by(std::uint64_t borrow, const V& value) const {
-    const typename Codec::Encoded encoded(value);
-    return again(state_->door.update(handle(), encoded.parts(), borrow));
+    return detail::with_encoded<T>(value, [&](detail::ObjectParts parts) {
+      return again(state_->door.update(handle(), parts, borrow));
+    });
   }
   [[nodiscard]] static Result<Ref> from(const detail::ObjectDoor& door, const Handle& handle) {
     if (handle.type != Codec::type_hash()) {
@@ -258,6 +269,7 @@ class Ref {
   }
 
  private:
+  friend std::vector<Result<Pinned<T>>> resolve_batch<T>(std::span<const Ref<T>> refs);
   struct State {
     detail::ObjectDoor door;
     Handle handle;
@@ -339,58 +351,13 @@ using RefTo = Ref<detail::StoredAs<V>>;
 template <class V>
 auto NodeHandle::put(const V& value, const PutOptions& options) const {
   using Stored = detail::StoredAs<V>;
-  using Codec = detail::ObjectCodec<Stored>;
-  const typename Codec::Encoded encoded(value);
-  const detail::ObjectDoor door(objects());
-  auto handle = door.put(id(), {.type = Codec::type_hash(), .options = options}, encoded.parts());
-  if (!handle) return Result<Ref<Stored>>(tl::unexpected(std::move(handle).error()));
-  return Ref<Stored>::from(door, *handle);
-}
-
-template <class V>
-auto NodeHandle::put_batch(std::span<const V> values, const PutOptions& options) const {
-  using Stored = detail::StoredAs<V>;
-  using Codec = detail::ObjectCodec<Stored>;
-  std::vector<typename Codec::Encoded> encoded;
-  encoded.reserve(values.size());
-  std::vector<std::span<const std::byte>> objects_bytes;
-  objects_bytes.reserve(values.size());
-  for (const V& value : values) {
-    encoded.emplace_back(value);
-    objects_bytes.push_back(encoded.back().whole());
-  }
-  const detail::ObjectDoor door(objects());
-  auto handles =
-      door.put_all(id(), {.type = Codec::type_hash(), .options = options}, objects_bytes);
-  std::vector<Result<RefTo<V>>> refs;
-  refs.reserve(handles.size());
-  for (auto& handle : handles) {
-    if (handle) {
-      refs.push_back(Ref<Stored>::from(door, *handle));
-    } else {
-      refs.push_back(tl::unexpected(std::move(handle).error()));
-    }
-  }
-  return refs;
-}
-
-// Resolves many at once, in one message for each home. What fails has its error.
-template <class T>
-std::vector<Result<Pinned<T>>> resolve_batch(std::span<const Ref<T>> refs) {
-  std::vector<Result<Pinned<T>>> results;
-  if (refs.empty()) return results;
-  std::vector<Handle> handles;
-  handles.reserve(refs.size());
-  for (const Ref<T>& ref : refs) handles.push_back(ref.handle());
-  results.reserve(refs.size());
-  for (auto& view : refs.front().door().resolve_all(handles)) {
-    if (view) {
-      results.push_back(Pinned<T>::create(*std::move(view)));
-    } else {
-      results.push_back(tl::unexpected(std::move(view).error()));
-    }
-  }
-  return results;
+  return detail::with_encoded<Stored>(value, [&](detail::ObjectParts parts) -> Result<Ref<Stored>> {
+    const detail::ObjectDoor door(objects());
+    auto handle =
+        door.put(id(), {.type = Ref<Stored>::Codec::type_hash(), .options = options}, parts);
+    if (!handle) return tl::unexpected(std::move(handle).error());
+    return Ref<Stored>::from(door, *handle);
+  });
 }
 
 }  // namespace godwit

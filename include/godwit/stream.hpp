@@ -41,16 +41,21 @@
 #include <utility>
 #include <vector>
 
+#include "godwit/broker.hpp"
 #include "godwit/detail/object_codec.hpp"
 #include "godwit/detail/stream_door.hpp"
 #include "godwit/error.hpp"
-#include "godwit/fleet.hpp"
+#include "godwit/export.hpp"
+#include "godwit/stream_options.hpp"
+#include "godwit/topic_status.hpp"
 
 namespace godwit {
 
 // Sends values of one type: a plain one, anything msgpack knows, or T[] for arrays of plain
-// elements. Move-only; any thread may send. Destroyed, it sends what it has, waiting a second at
-// most; but for values that combine() still collects, which flush() and close() send.
+// elements. Move-only; any thread may send. Destroyed or assigned to, it sends what it has, waiting
+// a second at most; but for values that combine() still collects, which flush() and close() send.
+// Closed, it sends nothing more (shutting_down); moved from, everything of it returns
+// invalid_argument.
 template <class T>
 class Producer {
   using Codec = detail::ObjectCodec<T>;
@@ -67,11 +72,12 @@ class Producer {
     return Producer(*std::move(made));
   }
 
-  // The key is for filters, and at most 4 KiB. Errors: too_large; shutting_down (the topic was
-  // closed) or what it ended with; overload (what was sent before could not be delivered, and this
-  // one is not taken). After any other (deadline: the topic was full for options.patience) one of
-  // more than options.batch_bytes was not confirmed; a smaller one is taken, and goes with what is
-  // sent next: do not send that again.
+  // The key is for filters, and at most 4 KiB. Errors: too_large (the key; the item, for the topic
+  // or for its encoding: it is not sent, and the stream goes on without it); shutting_down (the
+  // topic was closed) or what it ended with; overload (what was sent before could not be delivered,
+  // and this one is not taken). After any other (deadline: the topic was full for options.patience)
+  // one of more than options.batch_bytes was not confirmed; a smaller one is taken, and goes with
+  // what is sent next: do not send that again.
   template <class V>
   [[nodiscard]] Status send(const V& value, std::string_view key = {}) {
     if constexpr (!Codec::kIsArray) {
@@ -81,8 +87,7 @@ class Producer {
         return collected_.size() < combine_items_ ? Status{} : send_combined(key);
       }
     }
-    const typename Codec::Encoded encoded(value);
-    return core_.send(encoded.parts(), key);
+    return send_value(value, key);
   }
   // Returns when the home has everything.
   [[nodiscard]] Status flush() {
@@ -106,7 +111,7 @@ class Producer {
     only_if_ = std::move(accepts);
   }
   // From here on, each so many values become one item; what is left over does with flush(). One
-  // thread sends then.
+  // thread sends then. If the item is refused as too_large, the values are gone with it.
   void combine(std::size_t items, std::function<Value(std::span<const Value>)> into_one)
     requires(!Codec::kIsArray)
   {
@@ -116,13 +121,17 @@ class Producer {
 
  private:
   explicit Producer(detail::StreamProducer core) : core_(std::move(core)) {}
+  template <class V>
+  Status send_value(const V& value, std::string_view key) {
+    return detail::with_encoded<T>(
+        value, [&](detail::ObjectParts parts) { return core_.send(parts, key); });
+  }
   Status send_combined(std::string_view key) {
     if constexpr (!Codec::kIsArray) {
       if (collected_.empty()) return {};
       const Value one = combine_(collected_);
       collected_.clear();
-      const typename Codec::Encoded encoded(one);
-      return core_.send(encoded.parts(), key);
+      return send_value(one, key);
     }
     return {};
   }
@@ -135,7 +144,7 @@ class Producer {
 };
 
 // An item, as a consumer has it. Cheap to copy; any thread. The value stays until the last copy is
-// gone, acked or not.
+// gone, acked or not. One that was moved from can be assigned to, and nothing else.
 template <class T>
 class Received {
   using Codec = detail::ObjectCodec<T>;
@@ -177,7 +186,8 @@ class Received {
 };
 
 // Takes items for its group. Move-only; one thread at a time. Destroyed, what it has fetched and
-// nobody has looked at goes to others at once.
+// nobody has looked at goes to others at once. Moved from, everything of it returns
+// invalid_argument.
 template <class T>
 class Consumer {
   using Codec = detail::ObjectCodec<T>;
@@ -201,7 +211,7 @@ class Consumer {
   [[nodiscard]] Result<std::optional<Received<T>>> next(
       std::chrono::nanoseconds at_most = kAnHour) {
     for (;;) {
-      while (index_ < size_) {
+      while (delivery_ && index_ < size_) {
         auto item = Received<T>::create(delivery_, index_++);
         if (!item) {
           delivery_.ack(index_ - 1);  // no consumer of this type could read it

@@ -20,6 +20,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
+using Numbers = std::uint64_t[];
 using Table = std::map<std::string, std::vector<std::int64_t>>;
 
 struct Lamp {
@@ -163,6 +164,31 @@ TEST_P(Objects, ManyAreMovedInFewMessages) {
     ASSERT_TRUE(found) << found.error().message;
   }
   EXPECT_LE(taken(1) - before, kFew) << "resolved";
+  before = taken(1);
+  for (const auto& ref : handles) {
+    ASSERT_TRUE(ref.is_resolved());
+    ASSERT_EQ((*ref).size(), 100);
+  }
+  EXPECT_LE(taken(1) - before, kFew) << "and kept";
+}
+
+TEST_P(Objects, ABatchGivesWhatItsRefsHaveAndAsksForTheRest) {
+  const auto counted = good(fleet_.node(1).put(numbers(10), {.lifetime = Lifetime::readers(1)}));
+  const auto kept = good(fleet_.node(0).put(numbers(20'000)));
+  const auto gone = good(fleet_.node(1).put(numbers(30)));
+  const auto before = good(kept.resolve());
+  good(gone.evict());
+  // A copy of a Ref, too: one reader is all that the object has.
+  const std::vector<Ref<Numbers>> refs{counted, kept, gone, counted};
+  const auto found = resolve_batch<Numbers>(refs);
+  ASSERT_EQ(found.size(), refs.size());
+  EXPECT_EQ(good(found[0])->size(), 10);
+  EXPECT_EQ(good(found[1])->data(), before->data());
+  expect_error(found[2], ErrorCode::not_found, gone.handle().object.short_hex());
+  EXPECT_EQ(good(found[3])->data(), good(found[0])->data());
+  EXPECT_TRUE(counted.is_resolved());
+  EXPECT_FALSE(gone.is_resolved());
+  EXPECT_TRUE(resolve_batch<Numbers>({}).empty());
 }
 
 TEST_P(Objects, ManyOfAllSizesAreMovedTogetherAndEachHasItsOwnError) {

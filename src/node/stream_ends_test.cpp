@@ -7,12 +7,14 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "godwit/struct.hpp"
 #include "node/stream_fleet_for_test.hpp"
+#include "node/tape_for_test.hpp"
 #include "ref/stream/broker.hpp"
 
 namespace godwit::node {
@@ -142,6 +144,77 @@ TEST_P(StreamEnds, ABatchThatIsSentAgainIsNotAppendedAgain) {
   const ref::stream::PackedItems items{.entries = {&entry, 1}, .parts = {&bytes, 1}};
   for (const std::uint64_t sequence : {1, 1, 2, 2, 1}) good(out->append(sequence, items, 10s));
   EXPECT_EQ(status().end, 2);
+}
+
+TEST_P(StreamEnds, AnItemThatCannotBeEncodedIsNotSentAndTheStreamGoesOn) {
+  constexpr std::string_view kWhy = "a value of type map<str, u64> cannot be encoded";
+  auto out = producer<Tape>();
+  good(out.send(Tape{.number = 1}));
+  expect_error(out.send(kEndless), ErrorCode::too_large, kWhy);
+  good(out.send(Tape{.number = 2}));
+  out.combine(2, [](std::span<const Tape> tapes) {
+    return Tape{.number = tapes[0].number + tapes[1].number,
+                .endless = tapes[0].endless || tapes[1].endless};
+  });
+  good(out.send(kEndless));
+  expect_error(out.send(Tape{.number = 10}), ErrorCode::too_large, kWhy);
+  good(out.send(Tape{.number = 20}));
+  good(out.send(Tape{.number = 30}));
+  good(out.close());
+  auto in = consumer<Tape>();
+  for (const std::uint64_t number : {1, 2, 50}) {
+    const auto item = good(in.next(10s));
+    ASSERT_TRUE(item);
+    EXPECT_EQ((*item)->number, number);
+    item->ack();
+  }
+  EXPECT_FALSE(good(in.next(10s)));
+}
+
+TEST_P(StreamEnds, AnItemOfAnotherTypeBecomesOneOfTheTopics) {
+  auto out = producer<double>();
+  good(out.send(3));
+  good(out.close());
+  auto in = consumer<double>();
+  EXPECT_EQ(**good(in.next(10s)), 3.0);
+}
+
+TEST_P(StreamEnds, AnEndThatWasMovedFromIsAnErrorAndItsItemsGoOn) {
+  auto first = producer<std::uint64_t>();
+  auto out = std::move(first);
+  // NOLINTBEGIN(bugprone-use-after-move): the point
+  expect_error(first.send(std::uint64_t{1}), ErrorCode::invalid_argument, "Producer was moved");
+  expect_error(first.flush(), ErrorCode::invalid_argument);
+  expect_error(first.close(), ErrorCode::invalid_argument);
+  expect_error(first.abort(ErrorCode::io, "gone"), ErrorCode::invalid_argument);
+  // NOLINTEND(bugprone-use-after-move)
+  good(out.send(std::uint64_t{1}));
+  good(out.send(std::uint64_t{2}));
+  good(out.close());
+  expect_error(out.send(std::uint64_t{3}), ErrorCode::shutting_down);
+
+  auto before = consumer<std::uint64_t>();
+  good(before.next(10s))->ack();
+  auto in = std::move(before);
+  // NOLINTBEGIN(bugprone-use-after-move): the point
+  expect_error(before.next(10s), ErrorCode::invalid_argument, "Consumer was moved");
+  expect_error(before.seek(StartAt::oldest()), ErrorCode::invalid_argument);
+  // NOLINTEND(bugprone-use-after-move)
+  const auto item = good(in.next(10s));
+  ASSERT_TRUE(item);
+  EXPECT_EQ(**item, 2) << "what it had fetched was moved with it";
+  item->ack();
+  EXPECT_FALSE(good(in.next(10s)));
+}
+
+TEST_P(StreamEnds, AProducerThatIsReplacedEndsThen) {
+  auto in = consumer<std::uint64_t>();
+  auto out = producer<std::uint64_t>({.sole = true, .linger = 1h});
+  good(out.send(std::uint64_t{1}));
+  auto other = good(Producer<std::uint64_t>::open(home(), "other"));
+  out = std::move(other);
+  good(in.next(10s))->ack();
+  expect_error(in.next(10s), ErrorCode::node_lost, "producer");
 }
 
 TEST_P(StreamEnds, AnAbortIsWhatConsumersGetAfterTheLastItem) {

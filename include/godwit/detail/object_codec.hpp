@@ -42,7 +42,15 @@ inline tl::unexpected<Error> not_the_type(std::string_view type, const char* why
   return tl::unexpected(
       Error{ErrorCode::bad_format, "its bytes are no " + std::string(type) + ": " + why});
 }
-// The same, and of what.
+// Strings, lists and maps inside a value are counted in 32 bits.
+inline tl::unexpected<Error> not_encoded(std::string_view type) {
+  return tl::unexpected(
+      Error{ErrorCode::too_large,
+            "a value of type " + std::string(type) +
+                " cannot be encoded: a string, list or map in it has 2^32 items or more, which "
+                "msgpack cannot count; split it, or make that part an object of its own"});
+}
+// The same as not_the_type(), and of what.
 inline tl::unexpected<Error> not_decoded(const std::string& what, Error&& why) {
   return tl::unexpected(Error{why.code, what + ": " + why.message});
 }
@@ -53,6 +61,7 @@ struct ObjectCodec {
   static constexpr bool kIsArray = false;
   static constexpr bool kIsPlain = false;
   using Value = std::shared_ptr<const T>;
+  using Source = T;
 
   static constexpr std::string_view type() noexcept { return type_name<T>; }
   static std::uint64_t type_hash() {
@@ -74,20 +83,25 @@ struct ObjectCodec {
           ByteSink sink(bytes_.data(), bytes_.size());
           Packer packer(sink);
           Codec<T>::pack(packer, value);
-          size = sink.size();
+          ok_ = !sink.failed();
+          size = ok_ ? sink.size() : 0;
           if (size <= bytes_.size()) break;
         }
         bytes_.resize(size);
       }
       part_ = bytes_;
     }
-    Encoded(Encoded&& other) noexcept : bytes_(std::move(other.bytes_)), part_(bytes_) {}
+    Encoded(Encoded&& other) noexcept
+        : bytes_(std::move(other.bytes_)), part_(bytes_), ok_(other.ok_) {}
+    // False: not_encoded() says why, and there are no bytes.
+    [[nodiscard]] bool ok() const noexcept { return ok_; }
     [[nodiscard]] ObjectParts parts() const noexcept { return {&part_, 1}; }
     [[nodiscard]] std::span<const std::byte> whole() const noexcept { return part_; }
 
    private:
     std::vector<std::byte> bytes_;
     std::span<const std::byte> part_;
+    bool ok_ = true;
   };
 
   static Result<Value> decode(std::span<const std::byte> bytes) {
@@ -116,6 +130,7 @@ struct ObjectCodec<T> {
   static constexpr bool kIsArray = false;
   static constexpr bool kIsPlain = true;
   using Value = const T*;
+  using Source = T;
 
   static constexpr std::string_view type() noexcept { return type_name<T>; }
   static std::uint64_t type_hash() {
@@ -126,6 +141,7 @@ struct ObjectCodec<T> {
   class Encoded {
    public:
     explicit Encoded(const T& value) noexcept : part_(std::as_bytes(std::span(&value, 1))) {}
+    [[nodiscard]] static constexpr bool ok() noexcept { return true; }
     [[nodiscard]] ObjectParts parts() const noexcept { return {&part_, 1}; }
     [[nodiscard]] std::span<const std::byte> whole() const noexcept { return part_; }
 
@@ -150,6 +166,7 @@ struct ObjectCodec<T[]> {
   static constexpr bool kIsPlain = false;
   using Element = T;
   using Value = std::span<const T>;
+  using Source = std::span<const T>;
 
   static constexpr std::string_view type() noexcept { return type_name<std::vector<T>>; }
   static std::uint64_t type_hash() {
@@ -160,6 +177,7 @@ struct ObjectCodec<T[]> {
   class Encoded {
    public:
     explicit Encoded(std::span<const T> elements) noexcept : part_(std::as_bytes(elements)) {}
+    [[nodiscard]] static constexpr bool ok() noexcept { return true; }
     [[nodiscard]] ObjectParts parts() const noexcept { return {&part_, 1}; }
     [[nodiscard]] std::span<const std::byte> whole() const noexcept { return part_; }
 
@@ -182,5 +200,16 @@ struct ObjectCodec<T[]> {
   static Value get(const Value& value) noexcept { return value; }
   static const Value* arrow(const Value& value) noexcept { return &value; }
 };
+
+// What `use` makes of the value's bytes; too_large if there are none, and then it is not called.
+// A plain value is not copied, so whatever the caller's argument was converted to has to live until
+// the bytes were used: that it does within one call.
+template <class Stored, class Use>
+auto with_encoded(const typename ObjectCodec<Stored>::Source& value, const Use& use)
+    -> decltype(use(ObjectParts{})) {
+  const typename ObjectCodec<Stored>::Encoded encoded(value);
+  if (!encoded.ok()) return not_encoded(ObjectCodec<Stored>::type());
+  return use(encoded.parts());
+}
 
 }  // namespace godwit::detail

@@ -5,9 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -16,6 +14,8 @@
 #include "godwit/export.hpp"
 #include "godwit/handle.hpp"
 #include "godwit/lifetime.hpp"
+#include "godwit/object_status.hpp"
+#include "godwit/resolve_path.hpp"
 
 namespace godwit::call {
 class Caller;
@@ -23,63 +23,6 @@ class Caller;
 namespace godwit::ref {
 class ObjectAccess;
 }
-
-namespace godwit {
-
-// How the bytes of a resolved object came to be readable in this process.
-enum class ResolvedBy : std::uint8_t {
-  pointer,  // this process is the home
-  mapping,  // memory of the home's, on this host: nothing was copied
-  message,  // a copy, in the home's answer
-  stream,   // a copy, in several pieces
-  channel,  // a copy, which came from the channel that has it
-  copy,     // a copy from memory of the home's, on this host: nobody was asked
-};
-[[nodiscard]] GODWIT_API std::string_view to_string(ResolvedBy how) noexcept;
-
-struct ObjectStatus {
-  Handle handle;  // of the newest version
-  Lifetime::Kind lifetime = Lifetime::Kind::until_evicted;
-  std::optional<std::chrono::nanoseconds> time_left{};  // of a lease
-  std::uint32_t readers_left = 0;
-  std::uint64_t owner = 0;  // the id of the process that owns it; 0: nobody
-  std::uint32_t pins = 0;   // readers that have it at the moment
-  std::uint32_t borrows = 0;
-  bool borrowed_for_writing = false;
-  bool pinned = false;
-  bool pending = false;  // promised, and not there yet
-  bool persistent = false;
-  bool spilled = false;    // on the home's disk at the moment
-  bool elsewhere = false;  // in a channel, and not in the home's memory at the moment
-  std::string channel{};   // which has it; not told of those that are listed
-  std::uint64_t reads = 0;
-  std::chrono::nanoseconds age{};
-};
-
-// A way to an object's bytes from this process.
-struct ResolvePath {
-  std::string name;  // "pointer", "mapping", "message", "stream", or a channel's
-  bool possible = true;
-  std::string why{};  // it is not possible, or not taken
-  double expected_us = 0;
-  std::uint64_t measured = 0;  // how often; 0: what is expected is a guess
-  double last_us = 0;
-  std::uint64_t last_bytes = 0;
-};
-
-// What resolving an object would do, and why.
-struct ResolveDecision {
-  Handle handle;
-  std::string channel;    // that has the bytes; "memory"
-  bool in_memory = true;  // of the home
-  std::string chosen;     // the name of the path that is tried first
-  std::string why;
-  std::vector<ResolvePath> paths;  // the chosen one first
-};
-// A table for people.
-[[nodiscard]] GODWIT_API std::string to_text(const ResolveDecision& decision);
-
-}  // namespace godwit
 
 namespace godwit::detail {
 
@@ -158,8 +101,6 @@ class GODWIT_API ObjectDoor {
   [[nodiscard]] Result<std::uint64_t> offer(const Handle& handle,
                                             std::chrono::nanoseconds lease) const;
   [[nodiscard]] Status accept(const Handle& handle, std::uint64_t offer) const;
-  // It is not ours any more: somebody accepted it.
-  void forget_owned(const Handle& handle) const noexcept;
   [[nodiscard]] Result<std::uint64_t> borrow(const Handle& handle, bool to_write) const;
   void give_back(const Handle& handle, std::uint64_t borrow) const noexcept;
 

@@ -274,10 +274,6 @@ Status ObjectDoor::accept(const Handle& handle, std::uint64_t offer) const {
   return {};
 }
 
-void ObjectDoor::forget_owned(const Handle& handle) const noexcept {
-  access_->let_go(NodeId{handle.home});
-}
-
 Result<std::uint64_t> ObjectDoor::borrow(const Handle& handle, bool to_write) const {
   GODWIT_TRY(
       const std::uint64_t borrow,

@@ -16,8 +16,9 @@
 #include <vector>
 
 #include "base/bytes.hpp"
-#include "godwit/detail/stream_door.hpp"
 #include "godwit/error.hpp"
+#include "godwit/stream_options.hpp"
+#include "godwit/topic_status.hpp"
 #include "ref/stream/batch.hpp"
 #include "ref/stream/leased_items.hpp"
 

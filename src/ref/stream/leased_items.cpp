@@ -53,14 +53,6 @@ void LeasedItems::ack(std::size_t index) {
   leases_->acked(*this, std::move(done), std::move(rest));
 }
 
-void LeasedItems::ack_all() {
-  const std::lock_guard lock(mutex_);
-  for (Ack& ack : acked_) {
-    if (ack == Ack::none) ack = Ack::new_one;
-  }
-  acks_ = acked_.size();
-}
-
 // Items next to each other in the delivery are one range, also where the group does not want what
 // lies between them: it counts as acked with them.
 std::vector<OffsetRange> LeasedItems::ranges(Ack which) const {

@@ -66,7 +66,6 @@ class LeasedItems {
   [[nodiscard]] std::size_t size() const noexcept { return acked_.size(); }
   [[nodiscard]] detail::StreamItem item(std::size_t index) const noexcept;
   void ack(std::size_t index);
-  void ack_all();
 
   [[nodiscard]] const Parts& parts() const noexcept { return parts_; }
   // How many the broker was not told of as acked.

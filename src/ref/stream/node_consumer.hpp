@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <memory>
 
-#include "godwit/detail/stream_door.hpp"
 #include "godwit/error.hpp"
+#include "godwit/stream_options.hpp"
 #include "ref/stream/broker.hpp"
 #include "ref/stream/topic_access.hpp"
 

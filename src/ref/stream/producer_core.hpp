@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/bytes.hpp"
-#include "godwit/detail/stream_door.hpp"
 #include "godwit/error.hpp"
+#include "godwit/stream_options.hpp"
 #include "ref/stream/batch.hpp"
 #include "ref/stream/broker.hpp"
 

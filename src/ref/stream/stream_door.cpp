@@ -51,11 +51,20 @@ namespace godwit::detail {
 
 namespace stream = ref::stream;
 
+namespace {
+
+tl::unexpected<Error> moved_from(const char* which) {
+  return fail(ErrorCode::invalid_argument, "this {} was moved from: use the one it is now", which);
+}
+
+}  // namespace
+
 StreamProducer::StreamProducer(std::shared_ptr<stream::ProducerCore> core) noexcept
     : core_(std::move(core)) {}
 StreamProducer::StreamProducer(StreamProducer&&) noexcept = default;
 StreamProducer& StreamProducer::operator=(StreamProducer&& other) noexcept {
-  std::swap(core_, other.core_);
+  StreamProducer taken(std::move(other));
+  std::swap(core_, taken.core_);  // the one before ends here, and not with `other`
   return *this;
 }
 StreamProducer::~StreamProducer() {
@@ -69,15 +78,19 @@ Result<StreamProducer> StreamProducer::open(const Broker& broker, std::string_vi
 }
 
 Status StreamProducer::send(ObjectParts parts, std::string_view key) {
+  if (core_ == nullptr) return moved_from("Producer");
   return core_->send(parts, key);
 }
 Status StreamProducer::flush() {
+  if (core_ == nullptr) return moved_from("Producer");
   return core_->flush();
 }
 Status StreamProducer::close() {
+  if (core_ == nullptr) return moved_from("Producer");
   return core_->close(ErrorCode::none, {});
 }
 Status StreamProducer::abort(ErrorCode code, std::string_view why) {
+  if (core_ == nullptr) return moved_from("Producer");
   return core_->close(code == ErrorCode::none ? ErrorCode::cancelled : code, why);
 }
 
@@ -91,9 +104,6 @@ StreamItem StreamDelivery::item(std::size_t index) const noexcept {
 }
 void StreamDelivery::ack(std::size_t index) const {
   items_->ack(index);
-}
-void StreamDelivery::ack_all() const {
-  items_->ack_all();
 }
 
 StreamConsumer::StreamConsumer(std::shared_ptr<stream::ConsumerCore> core) noexcept
@@ -110,12 +120,14 @@ Result<StreamConsumer> StreamConsumer::join(const Broker& broker, std::string_vi
 }
 
 Result<std::optional<StreamDelivery>> StreamConsumer::next(std::chrono::nanoseconds at_most) {
+  if (core_ == nullptr) return moved_from("Consumer");
   GODWIT_TRY(auto items, core_->next(at_most));
   if (items == nullptr) return std::optional<StreamDelivery>();
   return std::optional(StreamDelivery(std::move(items)));
 }
 
 Status StreamConsumer::seek(StartAt to) {
+  if (core_ == nullptr) return moved_from("Consumer");
   return core_->seek(to);
 }
 

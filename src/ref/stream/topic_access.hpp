@@ -11,8 +11,8 @@
 
 #include "base/bytes.hpp"
 #include "base/ids.hpp"
-#include "godwit/detail/stream_door.hpp"
 #include "godwit/error.hpp"
+#include "godwit/stream_options.hpp"
 #include "ref/access/access.hpp"
 #include "ref/stream/leased_items.hpp"
 #include "wire/stream.hpp"
