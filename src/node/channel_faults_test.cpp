@@ -199,8 +199,13 @@ TEST_P(ChannelFaults, WhatAHomeThatIsKilledInTheMiddleOfUseLeavesLapses) {
   EXPECT_TRUE(becomes_empty());
 }
 
-INSTANTIATE_TEST_SUITE_P(Redis, ChannelFaults, testing::Values(Where{"redis", LocalTransport::shm}),
-                         [](const auto&) { return std::string("Shm"); });
+INSTANTIATE_TEST_SUITE_P(Redis, ChannelFaults,
+                         testing::Values(Where{"redis", LocalTransport::shm},
+                                         Where{"redis", LocalTransport::tcp}),
+                         [](const auto& where) {
+                           const bool shm = where.param.transport == LocalTransport::shm;
+                           return std::string(shm ? "Shm" : "Tcp");
+                         });
 
 }  // namespace
 }  // namespace godwit::node

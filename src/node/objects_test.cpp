@@ -1,6 +1,8 @@
 // Objects in whole fleets: put, read and ended by other processes than their home.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <map>
@@ -242,6 +244,49 @@ TEST_P(Objects, ANewVersionLeavesTheOldOneToItsReaders) {
   EXPECT_EQ(reader->size(), 5'000);
   EXPECT_EQ(good(first.latest()).handle(), second.handle());
   expect_error(first.update(numbers(1)), ErrorCode::stale, "2");
+}
+
+// Defect 3 of ProxyStore's: who reads while another updates sees some of both. The bytes of each
+// version are its number, and its size follows from it.
+TEST_P(Objects, Defect3WhoReadsWhileAnotherUpdatesSeesOneVersion) {
+  constexpr std::uint64_t kEnough = 40;
+  const auto version = [](std::uint64_t number) {
+    // By message or copy, by mapping or stream, and by stream in pieces.
+    constexpr std::array<std::size_t, 8> kSizes{500, 20'000, 500, 20'000, 500, 1, 20'000, 600'000};
+    return std::vector<std::uint64_t>(kSizes[number % kSizes.size()], number);
+  };
+  const auto first = good(fleet_.node(1).put(version(1)));
+  std::array<std::atomic<std::uint64_t>, 2> read{};  // versions
+  std::atomic<bool> over = false;
+  std::vector<std::thread> readers;
+  for (std::atomic<std::uint64_t>& versions : read) {
+    readers.emplace_back([&] {
+      std::uint64_t last = 0;
+      while (!over) {
+        const auto newest = good(first.latest());
+        const auto found = newest.resolve();
+        if (!found) {
+          EXPECT_EQ(found.error().code, ErrorCode::stale) << found.error().message;
+          continue;  // a newer one was quicker
+        }
+        const std::uint64_t number = newest.handle().version;
+        EXPECT_TRUE(std::ranges::equal(**found, version(number))) << "version " << number;
+        EXPECT_GE(number, last) << "what is newest never becomes older";
+        versions += number != last ? 1 : 0;
+        last = number;
+      }
+    });
+  }
+  Ref<std::uint64_t[]> newest = first;
+  EXPECT_TRUE(eventually(
+      [&] {
+        newest = good(newest.update(version(newest.handle().version + 1)));
+        return (read[0] >= kEnough && read[1] >= kEnough) || HasFailure();
+      },
+      seconds(30)))
+      << read[0] << " and " << read[1];
+  over = true;
+  for (std::thread& reader : readers) reader.join();
 }
 
 // Defect 8 of ProxyStore's: its cache gives one object, which can be changed, to several proxies.

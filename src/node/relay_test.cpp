@@ -95,6 +95,13 @@ class RelayFleet : public testing::Test {
     return found;
   }
 
+  // Two that greet each other at the same time have two links.
+  static void expect_relay_only(const Fleet& fleet, const NodeHandle& node, std::string_view peer) {
+    const auto ways = transports(fleet, node, peer);
+    EXPECT_FALSE(ways.empty());
+    for (const std::string& way : ways) EXPECT_EQ(way, "relay");
+  }
+
   trust::FleetKey key_ = trust::FleetKey::generate();
   TestFolder folder_;
   trace::Log log_ = trace::Log::silent();
@@ -118,6 +125,62 @@ TEST_F(RelayFleet, CallsAndObjectsPassThroughARelay) {
   const auto found = ref->resolve();
   ASSERT_TRUE(found) << found.error().message;
   EXPECT_TRUE(std::equal((*found)->begin(), (*found)->end(), values.begin(), values.end()));
+}
+
+TEST_F(RelayFleet, AStreamPassesThroughARelay) {
+  const auto alpha = start("alpha", address_);
+  const Fleet sender = join(1);
+  const Fleet receiver = join(1);
+  auto out = Producer<std::string>::open(sender.node(0), "words", {.batch_items = 1}).value();
+  auto in = Consumer<std::string>::join(receiver.node(0), "words", "all").value();
+  // Within a message, and more than one.
+  const std::vector<std::string> words{"one", "two", std::string(5'000'000, 'x'), "last"};
+  for (const std::string& word : words) {
+    const Status sent = out.send(word, "key");
+    ASSERT_TRUE(sent) << sent.error().message;
+  }
+  ASSERT_TRUE(out.close());
+  for (const std::string& word : words) {
+    const auto item = in.next(seconds(20));
+    ASSERT_TRUE(item) << item.error().message;
+    ASSERT_TRUE(*item) << "it ended before " << word.substr(0, 10);
+    EXPECT_TRUE(***item == word) << word.substr(0, 10);
+    EXPECT_EQ((*item)->key(), "key");
+    (*item)->ack();
+  }
+  const auto end = in.next(seconds(20));
+  ASSERT_TRUE(end) << end.error().message;
+  EXPECT_FALSE(*end);
+  expect_relay_only(sender, sender.node(0), "client");
+}
+
+TEST_F(RelayFleet, APromiseIsKeptForProgramsAndNodesBeyondARelay) {
+  const auto alpha = start("alpha", address_);
+  const auto beta = start("beta", address_);
+  const Fleet maker = join(2);
+  const Fleet consumer = join(2);
+  const auto norm = kernels().function<double(std::span<const double>)>("norm").value();
+  auto promise = Promise<double[]>::make(maker.find("alpha").value()).value();
+  const Handle handle = promise.ref().handle();
+  const auto later = Ref<double[]>::from(consumer, handle).value();
+  auto waits = later.wait_later(seconds(20));
+  // One node waits for what another one is the home of.
+  auto called = norm.on(consumer.find("beta").value())(later);
+  EXPECT_FALSE(waits.ready());
+  ASSERT_TRUE(promise.set(std::vector<double>{3, 4}));
+  const auto found = waits.get();
+  ASSERT_TRUE(found) << to_string(found.error());
+  EXPECT_EQ((*found)->size(), 2U);
+  EXPECT_DOUBLE_EQ(value_of(called.get()), 5);
+
+  const auto lost = [&] {
+    const auto never = Promise<double[]>::make(maker.find("beta").value()).value();
+    return Ref<double[]>::from(consumer, never.ref().handle()).value();
+  }();
+  const auto broken = lost.wait(seconds(20));
+  ASSERT_FALSE(broken);
+  EXPECT_EQ(broken.error().code, ErrorCode::cancelled) << broken.error().message;
+  expect_relay_only(maker, maker.find("beta").value(), "alpha");
 }
 
 TEST_F(RelayFleet, TheDirectWayIsUsedOnceItIsKnown) {

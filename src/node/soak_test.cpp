@@ -2,10 +2,13 @@
 // minutes: what is read is right, nobody waits in vain, and nothing is left behind.
 //
 // GODWIT_SOAK_S=60 makes it shorter. Workers are this program, started again.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,182 +16,52 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
-#include <deque>
-#include <optional>
+#include <cstring>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "base/random.hpp"
-#include "godwit/stream.hpp"
+#include "base/sanitizers.hpp"
 #include "node/accomplice_for_test.hpp"
 #include "node/object_for_test.hpp"
+#include "node/soak_account_for_test.hpp"
+#include "node/soak_worker_for_test.hpp"
 
 namespace godwit::node {
 namespace {
 
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
-using Numbers = std::uint64_t[];
 
 constexpr const char* kAddress = "GODWIT_SOAK_ADDRESS";
 constexpr const char* kHome = "GODWIT_SOAK_HOME";
 constexpr const char* kSeed = "GODWIT_SOAK_SEED";
-// With which a worker ends that has read something wrong; killed ones end by their signal.
-constexpr int kWrong = 3;
+constexpr const char* kFile = "GODWIT_SOAK_FILE";
+constexpr const char* kPlace = "GODWIT_SOAK_PLACE";
+
+// A worker that has done nothing for so long hangs.
+constexpr Clock::duration kPatience = kSanitized ? 150s : 30s;
+// One that has done nothing for so long is not killed: else most that hang would be, unseen.
+constexpr Clock::duration kSuspicious = 1s;
 
 std::string setting(const char* name, const char* otherwise) {
   const char* text = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nobody sets it
   return text != nullptr ? text : otherwise;
 }
 
-// Whose elements all follow from the first.
-std::vector<std::uint64_t> pattern(std::uint64_t seed, std::size_t size) {
-  std::vector<std::uint64_t> all(size);
-  for (std::size_t i = 0; i < size; ++i) all[i] = i == 0 ? seed : mix64(seed + i);
-  return all;
-}
-
-void check(std::span<const std::uint64_t> elements) {
-  for (std::size_t i = 1; i < elements.size(); ++i) {
-    if (elements[i] == mix64(elements[0] + i)) continue;
-    std::fprintf(stderr, "element %zu of %zu is wrong\n", i, elements.size());
-    ::_exit(kWrong);
-  }
-}
-
-// What it makes ends by itself: with a lease, or with this process.
-class Worker {
- public:
-  Worker(Fleet fleet, std::uint64_t home, std::uint64_t seed)
-      : fleet_(std::move(fleet)),
-        home_(detail::ObjectDoor(fleet_.objects()).caller(), home),
-        random_(seed) {}
-
-  void work() {
-    for (;;) {
-      if (!out_ || !in_) join();
-      if (out_ && in_) step();
-      if (kept_.size() > 20) kept_.pop_front();
-      if (owned_.size() > 5) owned_.pop_front();
-    }
-  }
-
- private:
-  // The topic's home is never killed; a consumer may have been told that it was too slow.
-  void join() {
-    auto out = Producer<std::string>::open(
-        home_, "handles",
-        {.topic = TopicOptions{.max_bytes = 1 << 20}, .batch_items = 4, .patience = 50ms});
-    auto in = Consumer<std::string>::join(home_, "handles", "all", {.lease = 2s, .items = 4});
-    if (!out || !in) return;
-    out_.emplace(*std::move(out));
-    in_.emplace(*std::move(in));
-  }
-
-  // The other one comes and goes.
-  NodeHandle node() {
-    const std::vector<NodeHandle> nodes = fleet_.nodes();
-    return nodes.empty() ? home_ : nodes[random_.below(nodes.size())];
-  }
-  Lifetime lifetime() {
-    if (random_.below(2) == 0) return Lifetime::process();
-    return Lifetime::lease(std::chrono::milliseconds(1 + random_.below(2000)));
-  }
-  std::vector<std::uint64_t> some() {
-    constexpr std::array<std::size_t, 4> kSizes{1, 100, 10'000, 200'000};
-    return pattern(random_.next(), 1 + random_.below(kSizes[random_.below(4)]));
-  }
-
-  void step() {
-    switch (random_.below(8)) {
-      case 0:
-      case 1: return put();
-      case 2:
-      case 3: return receive();
-      case 4: return own();
-      case 5: return promise();
-      case 6: return change();
-      default:
-        if (!refs_.empty()) static_cast<void>(random_.pick<Ref<Numbers>>(refs_).evict());
-    }
-  }
-  void put() {
-    auto ref = node().put(some(), {.lifetime = lifetime()});
-    if (!ref) return;
-    if (!out_->send(ref->handle().to_text())) out_.reset();
-    remember(*ref);
-  }
-  void receive() {
-    for (int i = 0; i < 4; ++i) {
-      auto item = in_->next(5ms);
-      if (!item && item.error().code != ErrorCode::deadline) in_.reset();
-      if (!item || !*item) return;
-      const auto ref = Ref<Numbers>::parse(fleet_, ***item);
-      if (ref) remember(*ref);
-      if (random_.below(8) != 0) (*item)->ack();
-    }
-  }
-  void own() {
-    auto owned = Owned<Numbers>::put(node(), some());
-    if (!owned) return;
-    if (random_.below(2) == 0) {
-      if (const auto borrowed = Borrowed<Numbers>::from(owned->ref())) check(**borrowed);
-    }
-    owned_.push_back(*std::move(owned));
-  }
-  void promise() {
-    auto made = Promise<Numbers>::make(node(), {.object = {.lifetime = lifetime()}, .at_most = 1s});
-    if (!made) return;
-    const Ref<Numbers> ref = made->ref();
-    if (!out_->send(ref.handle().to_text())) out_.reset();
-    switch (random_.below(3)) {
-      case 0: static_cast<void>(made->set(some())); break;
-      case 1: static_cast<void>(made->fail(ErrorCode::app_error, "on purpose")); break;
-      default: break;  // given up
-    }
-  }
-  void change() {
-    if (refs_.empty()) return;
-    const Ref<Numbers>& ref = random_.pick<Ref<Numbers>>(refs_);
-    switch (random_.below(3)) {
-      case 0: static_cast<void>(ref.update(some())); break;
-      case 1: static_cast<void>(ref.set_lifetime(Lifetime::lease(50ms))); break;
-      default:
-        if (const auto value = ref.wait(20ms)) check(**value);
-    }
-  }
-  void remember(const Ref<Numbers>& ref) {
-    if (const auto value = ref.resolve()) {
-      check(**value);
-      kept_.push_back(*value);
-    }
-    refs_.push_back(ref);
-    if (refs_.size() > 30) refs_.erase(refs_.begin());
-  }
-
-  Fleet fleet_;
-  const NodeHandle home_;
-  Random random_;
-  std::optional<Producer<std::string>> out_;
-  std::optional<Consumer<std::string>> in_;
-  std::vector<Ref<Numbers>> refs_;
-  std::deque<Pinned<Numbers>> kept_;
-  std::deque<Owned<Numbers>> owned_;
-};
-
 TEST(SoakWorker, DISABLED_WorksUntilItIsKilled) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  auto fleet = Fleet::join(setting(kAddress, ""));
-  if (!fleet) ::_exit(0);
-  Worker(*std::move(fleet), std::stoull(setting(kHome, "0")), std::stoull(setting(kSeed, "1")))
+  soak::Account account(std::stoi(setting(kFile, "-1")));
+  soak::Doer doer(account.life(std::stoul(setting(kPlace, "0"))));
+  auto fleet =
+      doer.attempt(soak::Deed::join_fleet, [] { return Fleet::join(setting(kAddress, "")); });
+  ASSERT_TRUE(fleet);
+  soak::Worker(*std::move(fleet), std::stoull(setting(kHome, "0")),
+               std::stoull(setting(kSeed, "1")), doer)
       .work();
 }
 
-pid_t start_worker(const std::string& address, const NodeHandle& home, std::uint64_t seed) {
-  std::vector<std::string> variables{std::string(kAddress) + "=" + address,
-                                     std::string(kHome) + "=" + std::to_string(home.id()),
-                                     std::string(kSeed) + "=" + std::to_string(seed)};
+pid_t start_process(std::vector<std::string> variables) {
   std::vector<char*> environment;
   for (std::string& variable : variables) environment.push_back(variable.data());
   for (char** variable = environ; *variable != nullptr; ++variable)
@@ -198,20 +71,145 @@ pid_t start_worker(const std::string& address, const NodeHandle& home, std::uint
                                    "--gtest_filter=SoakWorker.*", "--gtest_brief=1"};
   std::array<char*, 5> arguments{words[0].data(), words[1].data(), words[2].data(), words[3].data(),
                                  nullptr};
+  posix_spawn_file_actions_t quietly;
+  ::posix_spawn_file_actions_init(&quietly);
+  ::posix_spawn_file_actions_addopen(&quietly, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
   pid_t pid = -1;
-  EXPECT_EQ(
-      ::posix_spawn(&pid, "/proc/self/exe", nullptr, nullptr, arguments.data(), environment.data()),
-      0);
+  EXPECT_EQ(::posix_spawn(&pid, "/proc/self/exe", &quietly, nullptr, arguments.data(),
+                          environment.data()),
+            0);
+  ::posix_spawn_file_actions_destroy(&quietly);
   return pid;
 }
 
-// False: it had found something wrong before.
-bool end_worker(pid_t pid) {
-  ::kill(pid, SIGKILL);
-  int status = 0;
-  ::waitpid(pid, &status, 0);
-  return !WIFEXITED(status) || WEXITSTATUS(status) != kWrong;
+std::string describe(int status) {
+  if (WIFEXITED(status)) return "exited with " + std::to_string(WEXITSTATUS(status));
+  return std::string("died of ") + ::sigdescr_np(WTERMSIG(status));
 }
+
+// The processes that work, one life after another in each place, and what all of them have done.
+class Workers {
+ public:
+  Workers(std::string address, std::uint64_t home)
+      : address_(std::move(address)), home_(std::to_string(home)) {}
+  ~Workers() {
+    for (const Process& process : processes_) {
+      if (process.pid < 0) continue;
+      ::kill(process.pid, SIGKILL);
+      ::waitpid(process.pid, nullptr, 0);
+      ::close(process.fd);
+    }
+  }
+  Workers(const Workers&) = delete;
+  Workers& operator=(const Workers&) = delete;
+
+  void start(std::size_t place, std::uint64_t seed) {
+    account_.begin(place);
+    Process& process = processes_[place];
+    process.pid =
+        start_process({std::string(kAddress) + "=" + address_, std::string(kHome) + "=" + home_,
+                       std::string(kSeed) + "=" + std::to_string(seed),
+                       std::string(kFile) + "=" + std::to_string(account_.file()),
+                       std::string(kPlace) + "=" + std::to_string(place)});
+    ASSERT_GT(process.pid, 0);
+    process.fd = static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0));
+    process.deeds = 0;
+    process.busy_at = Clock::now();
+  }
+  // Lets them work until then; fails as soon as one ends by itself, or hangs.
+  void work(Clock::time_point until) {
+    while (Clock::now() < until && !testing::Test::HasFailure()) {
+      std::array<pollfd, kPlaces> ends{};
+      for (std::size_t i = 0; i < kPlaces; ++i) ends[i] = {processes_[i].fd, POLLIN, 0};
+      ::poll(ends.data(), ends.size(), 20);
+      for (std::size_t i = 0; i < kPlaces; ++i) {
+        if (ends[i].revents != 0) ADD_FAILURE() << name(i) << " " << describe(reap(i));
+        look(i);
+      }
+    }
+  }
+  [[nodiscard]] bool is_suspicious(std::size_t place) const {
+    return Clock::now() - processes_[place].busy_at > kSuspicious;
+  }
+  void kill(std::size_t place) {
+    ::kill(processes_[place].pid, SIGKILL);
+    const int status = reap(place);
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+        << name(place) << " " << describe(status) << " before it was killed";
+    count(place);
+  }
+  // It lets go of everything itself.
+  void tell_to_end(std::size_t place) {
+    account_.life(place).told_to_end = true;
+    pollfd end{processes_[place].fd, POLLIN, 0};
+    const auto patience = std::chrono::duration_cast<std::chrono::milliseconds>(kPatience);
+    ASSERT_EQ(::poll(&end, 1, static_cast<int>(patience.count())), 1)
+        << name(place) << " was told to end, and did not";
+    const int status = reap(place);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        << name(place) << " was told to end, and " << describe(status);
+    count(place);
+  }
+  // A hundredth of what two cores do in that time; of joining, a fifth: that is as often as others
+  // are killed.
+  void expect_work_of(std::chrono::seconds time) const {
+    const auto seconds = static_cast<std::uint64_t>(time.count());
+    EXPECT_GE(done_[static_cast<std::size_t>(soak::Deed::read)], 10 * seconds);
+    for (std::size_t deed = 0; deed < soak::kDeeds; ++deed) {
+      EXPECT_GE(done_[deed], seconds / 4) << soak::kDeedNames[deed];
+      std::printf("%-22s %8ju done %8ju excused\n", soak::kDeedNames[deed],
+                  static_cast<std::uintmax_t>(done_[deed]),
+                  static_cast<std::uintmax_t>(excused_[deed]));
+    }
+  }
+
+ private:
+  static constexpr std::size_t kPlaces = soak::Account::kLives;
+  struct Process {
+    pid_t pid = -1;
+    int fd = -1;
+    std::uint64_t deeds = 0;      // when it was last seen to have done any,
+    Clock::time_point busy_at{};  // and when that was
+  };
+
+  std::string name(std::size_t place) {
+    const soak::Life& life = account_.life(place);
+    return "worker " + std::to_string(processes_[place].pid) + ", after " +
+           std::to_string(life.deeds()) +
+           " deeds and last busy with: " + soak::name_of(life.doing) + ",";
+  }
+  void look(std::size_t place) {
+    Process& process = processes_[place];
+    const std::uint64_t deeds = account_.life(place).deeds();
+    if (deeds != process.deeds) {
+      process.deeds = deeds;
+      process.busy_at = Clock::now();
+    }
+    EXPECT_LT(Clock::now() - process.busy_at, kPatience) << name(place) << " hangs";
+  }
+  int reap(std::size_t place) {
+    Process& process = processes_[place];
+    int status = 0;
+    ::waitpid(process.pid, &status, 0);
+    ::close(process.fd);
+    process.pid = process.fd = -1;
+    return status;
+  }
+  void count(std::size_t place) {
+    const soak::Life& life = account_.life(place);
+    for (std::size_t deed = 0; deed < soak::kDeeds; ++deed) {
+      done_[deed] += life.done[deed];
+      excused_[deed] += life.excused[deed];
+    }
+  }
+
+  const std::string address_;
+  const std::string home_;
+  soak::Account account_ = soak::Account::create();
+  std::array<Process, kPlaces> processes_;
+  std::array<std::uint64_t, soak::kDeeds> done_{};
+  std::array<std::uint64_t, soak::kDeeds> excused_{};
+};
 
 // A node that is asked too often is silent for a moment.
 std::string told(const Fleet& fleet, const NodeHandle& node) {
@@ -231,19 +229,24 @@ TEST_P(ObjectSoak, LongNothingIsWrongOrLeftAfterManyDeaths) {
   LocalOptions options;
   options.transport = GetParam();
   Fleet fleet = local(2, std::move(options));
-  const std::string address = fleet.describe().front().addresses.front();
   const std::array<NodeHandle, 2> homes{fleet.node(0), fleet.node(1)};
+  Workers workers(fleet.describe().front().addresses.front(), homes[0].id());
   Random random(7);
-  std::array<pid_t, 3> workers{};
-  for (pid_t& worker : workers) worker = start_worker(address, homes[0], random.next());
+  for (std::size_t i = 0; i < soak::Account::kLives; ++i) workers.start(i, random.next());
   std::size_t deaths = 0;
   auto next_home = Clock::now() + 15s;
   for (const auto until = Clock::now() + time; Clock::now() < until;) {
-    const auto pause = Clock::now() + std::chrono::milliseconds(100 + random.below(1500));
-    EXPECT_TRUE(eventually([&] { return Clock::now() >= pause; }));
-    pid_t& worker = workers[random.below(workers.size())];
-    ASSERT_TRUE(end_worker(worker)) << "after " << deaths << " deaths";
-    worker = start_worker(address, homes[0], random.next());
+    workers.work(Clock::now() + std::chrono::milliseconds(100 + random.below(1500)));
+    ASSERT_FALSE(HasFailure()) << "after " << deaths << " deaths";
+    const std::size_t place = random.below(soak::Account::kLives);
+    if (workers.is_suspicious(place)) continue;
+    if (random.below(8) == 0) {
+      workers.tell_to_end(place);
+    } else {
+      workers.kill(place);
+    }
+    ASSERT_FALSE(HasFailure()) << "after " << deaths << " deaths";
+    workers.start(place, random.next());
     ++deaths;
     if (Clock::now() < next_home) continue;
     next_home = Clock::now() + 15s;
@@ -251,11 +254,12 @@ TEST_P(ObjectSoak, LongNothingIsWrongOrLeftAfterManyDeaths) {
     good(fleet.restart(homes[1]));
     ++deaths;
   }
-  for (const pid_t worker : workers) EXPECT_TRUE(end_worker(worker));
+  for (std::size_t i = 0; i < soak::Account::kLives; ++i) workers.tell_to_end(i);
   good(remove_topic(homes[0], "handles"));
   for (const NodeHandle& home : homes) {
     EXPECT_TRUE(eventually([&] { return holds_nothing(fleet, home); }, 60s)) << told(fleet, home);
   }
+  workers.expect_work_of(time);
   std::printf("%zu deaths\n", deaths);
 }
 

@@ -26,6 +26,12 @@ struct ModelBorrow {
   bool writes = false;
 };
 
+// What the file of a persistent object says about how long it lives.
+struct ModelFile {
+  Lifetime lifetime;
+  Time written;
+};
+
 struct ModelObject {
   enum class Presence { there, promised, broken };
 
@@ -35,7 +41,8 @@ struct ModelObject {
   std::vector<std::string> versions;  // what each of them holds
   Lifetime lifetime;
   std::optional<Time> lease_end;
-  bool over = false, dropped = false, user_pin = false;
+  bool over = false, dropped = false, user_pin = false, persistent = false;
+  std::optional<ModelFile> file;
   std::optional<Holder> owner, keeper, producer;
   std::optional<Time> promised_until, offer_until;
   std::uint64_t offer = 0;
@@ -74,6 +81,10 @@ class Model {
 
   // --- Holders ---
   // False: a later process of that node is known.
+  [[nodiscard]] bool would_admit(Holder holder) const {
+    const auto known = holders_.find(holder.node);
+    return known == holders_.end() || holder.epoch >= known->second.first.epoch;
+  }
   bool admit(Holder holder) {
     const auto known = holders_.find(holder.node);
     if (known != holders_.end()) {
@@ -144,6 +155,7 @@ class Model {
     if (lifetime.kind == LifetimeKind::lease && runs) {
       object.lease_end = clock_.now() + lifetime.lease;
     }
+    write(object);
   }
   void set_owner(ModelObject& object, std::optional<Holder> owner) {
     object.owner = owner;
@@ -151,6 +163,7 @@ class Model {
   }
   void publish(ModelObject& object, const std::string& text) {
     object.versions.push_back(text);
+    write(object);
     call(object, object.newest());
   }
   void fulfil(ModelObject& object, const std::string& text) {
@@ -199,7 +212,41 @@ class Model {
     if (object.dropped || (object.over && !object.user_pin)) end(object);
   }
 
+  // --- The home itself ---
+  // It dies and starts again: what persists is as its file says, and nobody holds anything.
+  void restart() {
+    holders_.clear();
+    rooms.clear();
+    called.clear();
+    for (ModelObject& object : objects) {
+      const std::optional<ModelFile> file = object.alive ? object.file : std::nullopt;
+      ModelObject next;
+      next.handle = object.handle;
+      next.versions = std::move(object.versions);
+      next.presence = object.presence;
+      object = std::move(next);
+      object.alive = file.has_value();
+      if (!file) continue;
+      object.persistent = true;
+      Lifetime lifetime = file->lifetime;
+      if (lifetime.kind == LifetimeKind::lease) {
+        lifetime.lease -= clock_.now() - file->written;
+        object.alive = lifetime.lease > Duration{};
+      }
+      set_lifetime(object, lifetime, {});
+      object.file = file;  // which nobody has written again
+    }
+  }
+
  private:
+  // Into the file of an object that is to persist, if there is any.
+  void write(ModelObject& object) {
+    if (!object.persistent || object.presence != ModelObject::Presence::there) return;
+    Lifetime left = object.lifetime;
+    if (object.lease_end) left.lease = *object.lease_end - clock_.now();
+    if (object.over) left.lease = Duration(1);
+    object.file = {left, clock_.now()};
+  }
   static void take_back_offer(ModelObject& object) {
     object.offer = 0;
     object.offer_until.reset();

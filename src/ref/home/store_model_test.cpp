@@ -10,16 +10,15 @@
 
 #include "base/sanitizers.hpp"
 #include "base/seeds_for_test.hpp"
-#include "ref/home/store_play_for_test.hpp"
+#include "ref/home/making_verbs_for_test.hpp"
 
 namespace godwit::ref {
 namespace {
 
-using Presence = ModelObject::Presence;
-
-class Verbs : Play {
+class Verbs : MakingVerbs {
  public:
-  Verbs(std::uint64_t seed, std::shared_ptr<Currency> currency) : Play(seed, std::move(currency)) {}
+  Verbs(std::uint64_t seed, std::shared_ptr<Currency> currency, PlayFolder* folder = nullptr)
+      : MakingVerbs(seed, std::move(currency), folder) {}
 
   void run(int steps) {
     for (int i = 0; i < steps && !testing::Test::HasFailure(); ++i) {
@@ -32,6 +31,7 @@ class Verbs : Play {
  private:
   void step() {
     if (model_.objects.empty() || random_.below(12) == 0) return put();
+    if (folder_ != nullptr && random_.below(40) == 0) return restart();
     switch (random_.below(25)) {
       case 0: return promise();
       case 1: return reserve();
@@ -61,111 +61,6 @@ class Verbs : Play {
     }
   }
 
-  void add(const Handle& handle, const NewObject& wanted, Holder holder, Presence presence,
-           std::vector<std::string> versions) {
-    ModelObject& object = model_.objects.emplace_back();
-    object.handle = handle;
-    object.presence = presence;
-    object.versions = std::move(versions);
-    if (wanted.owned) object.owner = holder;
-    model_.set_lifetime(object, wanted.lifetime, holder);
-  }
-  void put() {
-    const Holder holder = someone();
-    const NewObject wanted = some_object();
-    const std::string text = some_text();
-    const bool holds = wanted.owned || wanted.lifetime.kind == LifetimeKind::holder;
-    const bool admitted = !holds || model_.admit(holder);
-    const Bytes part = bytes_of(text);
-    const auto handle =
-        somewhere([&] { return store_.put(holder, wanted, std::span(&part, 1), kWait); });
-    ASSERT_EQ(code_of(handle), admitted ? ErrorCode::none : ErrorCode::node_lost);
-    if (handle) add(*handle, wanted, holder, Presence::there, {text});
-  }
-  void promise() {
-    const Holder holder = someone();
-    const NewObject wanted = some_object();
-    const Duration at_most = random_.below(2) == 0 ? Duration{} : some_time();
-    const bool admitted = model_.admit(holder);
-    const auto handle = somewhere([&] { return store_.promise(holder, wanted, at_most); });
-    ASSERT_EQ(code_of(handle), admitted ? ErrorCode::none : ErrorCode::node_lost);
-    if (!handle) return;
-    add(*handle, wanted, holder, Presence::promised, {});
-    model_.objects.back().producer = holder;
-    if (at_most != Duration{}) model_.objects.back().promised_until = clock_.now() + at_most;
-  }
-  void reserve() {
-    const Holder holder = someone();
-    const std::string text = some_text();
-    const bool admitted = model_.admit(holder);
-    const auto room = store_.reserve(holder, text.size(), kWait);
-    ASSERT_EQ(code_of(room), admitted ? ErrorCode::none : ErrorCode::node_lost);
-    if (!room) return;
-    ASSERT_TRUE(store_.write(holder, room->ticket, 0, bytes_of(text)));
-    model_.rooms[room->ticket] = {holder, text};
-  }
-  void make_room_an_object() {
-    if (model_.rooms.empty()) return;
-    const auto [ticket, room] = *model_.rooms.begin();
-    const Holder holder = random_.below(4) == 0 ? someone() : room.first;
-    if (random_.below(4) == 0) {
-      store_.abandon(holder, ticket);
-      if (holder == room.first) model_.rooms.erase(ticket);
-      return;
-    }
-    const auto handle = store_.commit(holder, ticket, {});
-    ASSERT_EQ(code_of(handle), holder == room.first ? ErrorCode::none : ErrorCode::not_found);
-    if (!handle) return;
-    model_.rooms.erase(ticket);
-    add(*handle, {}, holder, Presence::there, {room.second});
-  }
-  // With a reservation, or bytes that are at hand.
-  void update_or_fulfil() {
-    if (random_.below(2) == 0) {
-      const Holder holder = someone();
-      const std::string text = some_text();
-      const Bytes part = bytes_of(text);
-      const bool admitted = model_.admit(holder);
-      settle(holder, text, admitted, std::span(&part, 1));
-      return;
-    }
-    if (model_.rooms.empty()) return reserve();
-    const auto [ticket, room] = *model_.rooms.begin();
-    if (settle(room.first, room.second, true, ticket)) model_.rooms.erase(ticket);
-  }
-  // True: it was done.
-  template <class What>
-  bool settle(Holder holder, const std::string& text, bool admitted, const What& what) {
-    ModelObject& object = some_known();
-    const std::uint64_t version = some_version(object);
-    const bool promised = object.presence == Presence::promised;
-    std::uint64_t borrow = random_.below(16) == 0 ? 1 + random_.below(100) : 0;
-    if (!object.borrows.empty() && random_.below(4) != 0) {
-      borrow = object.borrows[random_.below(object.borrows.size())].number;
-    }
-    ErrorCode expected = ErrorCode::none;
-    if (!admitted) {
-      expected = ErrorCode::node_lost;
-    } else if (!object.alive) {
-      expected = ErrorCode::not_found;
-    } else if (object.presence == Presence::broken) {
-      expected = object.broken;
-    } else if (!promised) {
-      expected = object.may_update({holder, borrow}, version);
-    }
-    const Handle handle = handle_of(object, version);
-    const auto made = promised ? store_.fulfil(holder, handle, what, kWait)
-                               : store_.update({holder, borrow}, handle, what, kWait);
-    EXPECT_EQ(code_of(made), expected) << (made ? "" : made.error().message);
-    if (!made) return false;
-    EXPECT_EQ(made->version, object.newest() + (promised ? 0 : 1));
-    if (promised) {
-      model_.fulfil(object, text);
-    } else {
-      model_.publish(object, text);
-    }
-    return true;
-  }
   // What anybody is told who asks for an object that is there.
   static ErrorCode presence_of(const ModelObject& object) {
     if (!object.alive) return ErrorCode::not_found;
@@ -180,12 +75,13 @@ class Verbs : Play {
     const std::uint64_t version = some_version(object);
     ErrorCode expected = admitted ? presence_of(object) : ErrorCode::node_lost;
     if (expected == ErrorCode::none && !object.has_version(version)) expected = ErrorCode::stale;
-    const auto located = store_.locate(holder, handle_of(object, version), kWait);
+    const auto located = store_->locate(holder, handle_of(object, version), kWait);
+    if (expected == ErrorCode::none && no_room(located)) return;
     ASSERT_EQ(code_of(located), expected) << (located ? "" : located.error().message);
     if (!located) return;
     object.pins.push_back({located->pin, holder, version, located->data, false});
     if (random_.below(4) != 0) return;
-    const auto again = store_.locate_again(holder, handle_of(object, version), located->pin);
+    const auto again = store_->locate_again(holder, handle_of(object, version), located->pin);
     ASSERT_TRUE(again);
     object.pins.push_back({again->pin, holder, version, again->data, true});
   }
@@ -194,8 +90,8 @@ class Verbs : Play {
     if (object.pins.empty()) return;
     const std::size_t place = random_.below(object.pins.size());
     const ModelPin pin = object.pins[place];
-    store_.release({pin.holder.node, {99}}, pin.number);
-    store_.release(pin.holder, pin.number);
+    store_->release({pin.holder.node, {99}}, pin.number);
+    store_->release(pin.holder, pin.number);
     model_.unpin(object, place, true);
   }
   void borrow() {
@@ -210,8 +106,8 @@ class Verbs : Play {
       if (writes || object.borrows[0].writes) expected = ErrorCode::borrowed;
     }
     const auto number =
-        store_.borrow(holder, object.handle,
-                      writes ? ObjectStore::BorrowKind::write : ObjectStore::BorrowKind::read);
+        store_->borrow(holder, object.handle,
+                       writes ? ObjectStore::BorrowKind::write : ObjectStore::BorrowKind::read);
     ASSERT_EQ(code_of(number), expected) << (number ? "" : number.error().message);
     if (number) object.borrows.push_back({*number, holder, writes});
   }
@@ -219,7 +115,7 @@ class Verbs : Play {
     ModelObject& object = some_known();
     if (object.borrows.empty()) return;
     const std::size_t place = random_.below(object.borrows.size());
-    store_.give_back(object.borrows[place].holder, object.borrows[place].number);
+    store_->give_back(object.borrows[place].holder, object.borrows[place].number);
     model_.give_back(object, place);
   }
   void own_or_disown() {
@@ -227,7 +123,7 @@ class Verbs : Play {
     ModelObject& object = some_known();
     if (random_.below(3) == 0) {
       const ErrorCode expected = owner_only(object, holder);
-      ASSERT_EQ(code_of(store_.disown(holder, object.handle)), expected);
+      ASSERT_EQ(code_of(store_->disown(holder, object.handle)), expected);
       if (expected == ErrorCode::none) model_.set_owner(object, std::nullopt);
       return;
     }
@@ -239,7 +135,7 @@ class Verbs : Play {
     } else if (object.owner && *object.owner != holder) {
       expected = ErrorCode::permission;
     }
-    ASSERT_EQ(code_of(store_.own(holder, object.handle)), expected);
+    ASSERT_EQ(code_of(store_->own(holder, object.handle)), expected);
     if (expected == ErrorCode::none && !object.owner) model_.set_owner(object, holder);
   }
   static ErrorCode owner_only(const ModelObject& object, Holder holder) {
@@ -250,7 +146,7 @@ class Verbs : Play {
     ModelObject& object = some_known();
     const Holder holder = object.owner && random_.below(4) != 0 ? *object.owner : someone();
     const Duration lease = some_time();
-    const auto number = store_.offer(holder, object.handle, lease);
+    const auto number = store_->offer(holder, object.handle, lease);
     ASSERT_EQ(code_of(number), owner_only(object, holder));
     if (!number) return;
     object.offer = *number;
@@ -268,20 +164,20 @@ class Verbs : Play {
     } else if (!object.alive || number == 0 || object.offer != number) {
       expected = ErrorCode::not_found;
     }
-    ASSERT_EQ(code_of(store_.accept(holder, object.handle, number)), expected);
+    ASSERT_EQ(code_of(store_->accept(holder, object.handle, number)), expected);
     if (expected == ErrorCode::none) model_.set_owner(object, holder);
   }
   void drop() {
     ModelObject& object = some_known();
     const Holder holder = object.owner ? *object.owner : someone();
     const ErrorCode expected = owner_only(object, holder);
-    ASSERT_EQ(code_of(store_.drop(holder, object.handle)), expected);
+    ASSERT_EQ(code_of(store_->drop(holder, object.handle)), expected);
     if (expected == ErrorCode::none) model_.drop(object);
   }
   void evict() {
     ModelObject& object = some_known();
     const bool borrowed = object.alive && !object.borrows.empty();
-    ASSERT_EQ(code_of(store_.evict(object.handle)),
+    ASSERT_EQ(code_of(store_->evict(object.handle)),
               borrowed ? ErrorCode::borrowed : ErrorCode::none);
     if (object.alive && !borrowed) model_.end(object);
   }
@@ -294,14 +190,16 @@ class Verbs : Play {
       expected = ErrorCode::node_lost;
     } else if (!object.alive) {
       expected = ErrorCode::not_found;
+    } else if (object.persistent && lifetime.kind == LifetimeKind::holder) {
+      expected = ErrorCode::invalid_argument;
     }
-    ASSERT_EQ(code_of(store_.set_lifetime(object.handle, lifetime, holder)), expected);
+    ASSERT_EQ(code_of(store_->set_lifetime(object.handle, lifetime, holder)), expected);
     if (expected == ErrorCode::none) model_.set_lifetime(object, lifetime, holder);
   }
   void set_pinned() {
     ModelObject& object = some_known();
     const bool pinned = random_.below(2) == 0;
-    ASSERT_EQ(store_.set_pinned(object.handle, pinned).has_value(), object.alive);
+    ASSERT_EQ(store_->set_pinned(object.handle, pinned).has_value(), object.alive);
     object.user_pin = pinned;
     model_.end_if_over(object);
   }
@@ -309,67 +207,47 @@ class Verbs : Play {
     if (random_.below(4) == 0 && waiters_ != 0) {
       compare();  // a waiter whose time has come, unnoticed, would be stopped here and called there
       const std::uint64_t stopped = 1 + random_.below(waiters_);
-      store_.stop_waiting(stopped);
+      store_->stop_waiting(stopped);
       for (ModelObject& object : model_.objects) object.waiters.erase(stopped);
       return;
     }
     ModelObject& object = some_known();
     const std::uint64_t newer_than = random_.below(object.newest() + 2);
-    const auto now = store_.wait(object.handle, newer_than, ++waiters_);
+    const auto now = store_->wait(object.handle, newer_than, ++waiters_);
     ASSERT_EQ(now.has_value(), object.alive);
     if (!now) return;
     const bool there = object.presence == Presence::there && object.newest() > newer_than;
     ASSERT_EQ(*now, there || object.presence == Presence::broken);
     if (!*now) object.waiters[waiters_] = newer_than;
   }
-  static ErrorCode promised_only(const ModelObject& object) {
-    if (!object.alive) return ErrorCode::not_found;
-    return object.presence == Presence::promised ? ErrorCode::none : ErrorCode::already_exists;
-  }
-  void take_over() {
-    const Holder holder = someone();
-    const bool admitted = model_.admit(holder);
-    ModelObject& object = some_known();
-    const ErrorCode expected = admitted ? promised_only(object) : ErrorCode::node_lost;
-    ASSERT_EQ(code_of(store_.take_over(holder, object.handle)), expected);
-    if (expected == ErrorCode::none) object.producer = holder;
-  }
-  void break_promise() {
-    ModelObject& object = some_known();
-    const ErrorCode expected = promised_only(object);
-    ASSERT_EQ(code_of(store_.break_promise(object.handle, {ErrorCode::cancelled, "no more"})),
-              expected);
-    if (expected == ErrorCode::none) {
-      model_.break_promise(object, ErrorCode::cancelled, clock_.now());
-    }
-  }
   void vouch() {
     ModelObject& object = some_known();
     const std::uint64_t version = some_version(object);
     const Handle handle = handle_of(object, version);
-    const Voucher voucher = store_.vouch_for(handle);
+    const Voucher voucher = store_->vouch_for(handle);
     ASSERT_EQ(voucher.ticket != 0, is_vouched_for(object, version));
     if (voucher.ticket == 0) return;
-    EXPECT_TRUE(neighbour_.holds(voucher.ticket));
+    EXPECT_TRUE(neighbour_->holds(voucher.ticket));
     EXPECT_EQ(voucher.time_left.has_value(), object.lease_end.has_value());
-    const bool has_bytes = !object.versions[version - 1].empty();
-    EXPECT_EQ(neighbour_.copy_shown(handle).has_value(), has_bytes && !object.lease_end);
+    const std::size_t size = object.versions[version - 1].size();
+    const bool shown = size != 0 && size <= Currency::kMaxShownBytes && !is_spilled(object);
+    EXPECT_EQ(neighbour_->copy_shown(handle).has_value(), shown && !object.lease_end);
     told_.push_back(
         {voucher.ticket, static_cast<std::size_t>(&object - model_.objects.data()), version});
   }
   void live() {
     Holder& holder = random_.pick<Holder>(holders_);
     switch (random_.below(8)) {
-      case 0: store_.lost(holder.node); return model_.lost(holder.node);
+      case 0: store_->lost(holder.node); return model_.lost(holder.node);
       case 1: ++holder.epoch.value; return;
-      case 2: store_.sweep(); return model_.sweep();
+      case 2: store_->sweep(); return model_.sweep();
       case 3:
       case 4: clock_.advance(some_time()); return model_.pass();
-      case 5: store_.leave(holder); return model_.leave(holder);
+      case 5: store_->leave(holder); return model_.leave(holder);
       default:
         for (const Holder& each : holders_) {
           if (random_.below(8) == 0) continue;
-          EXPECT_EQ(store_.renew(each), model_.renew(each));
+          EXPECT_EQ(store_->renew(each), model_.renew(each));
         }
     }
   }
@@ -384,6 +262,34 @@ constexpr std::uint64_t kSeeds = kSanitized ? 100 : 3'000;
 TEST(StoreModel, RandomVerbsAndDeathsDoWhatTheModelSays) {
   const std::shared_ptr<Currency> currency = Currency::create().value();
   for (const std::uint64_t seed : Seeds(1, kSeeds)) Verbs(seed, currency).run(150);
+}
+
+// Disks take their time.
+constexpr std::uint64_t kDiskSeeds = kSanitized ? 10 : 40;
+
+// Homes with a folder, little memory and several lives.
+void play_with_folders(std::uint64_t first, std::uint64_t last, int steps) {
+  const std::shared_ptr<Currency> currency = Currency::create().value();
+  PlayFolder::Counts counts;
+  for (const std::uint64_t seed : Seeds(first, last)) {
+    PlayFolder folder;
+    Verbs(seed, currency, &folder).run(steps);
+    counts += folder.counts;
+  }
+  if (wanted_seed()) return;
+  const std::uint64_t plays = last - first + 1;
+  EXPECT_GT(counts.spills, plays);
+  EXPECT_GT(counts.loads, plays);
+  EXPECT_GT(counts.read_back, plays);
+  EXPECT_LT(counts.refused, plays * static_cast<std::uint64_t>(steps) / 50) << "memory is for use";
+}
+
+TEST(StoreModel, HomesThatDieAndStartAgainDoWhatTheModelSays) {
+  play_with_folders(1, kDiskSeeds, 150);
+}
+
+TEST(StoreModel, HomesThatDieAndStartAgainDoWhatTheModelSaysLong) {
+  play_with_folders(10'001, 10'100, 400);
 }
 
 TEST(StoreModel, RandomVerbsAndDeathsDoWhatTheModelSaysLong) {
