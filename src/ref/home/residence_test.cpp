@@ -227,9 +227,9 @@ TEST_F(Residence, ADamagedFileIsAnErrorThatIsRememberedForAWhile) {
 }
 
 // Twice what fits is read, changed and ended by several threads at the same time.
-class Crowd {
+class SpillingCrowd {
  public:
-  explicit Crowd(ObjectStore& store) : store_(store) {}
+  explicit SpillingCrowd(ObjectStore& store) : store_(store) {}
 
   void work(std::size_t number, Random random, int steps) {
     const Holder holder{.node = {number + 1}, .epoch = {1}};
@@ -320,7 +320,7 @@ class Crowd {
 
 TEST_F(Residence, ThreadsThatMoveObjectsAtTheSameTimeSeeThemWhole) {
   {
-    Crowd crowd(*store);
+    SpillingCrowd crowd(*store);
     std::vector<std::thread> threads;
     for (std::size_t i = 0; i < 4; ++i) {
       threads.emplace_back([&, i] { crowd.work(i, Random(i + 1), 1'000); });
