@@ -44,6 +44,23 @@ TEST_P(ObjectReuse, WhatAnotherProcessEvictsIsGoneAtOnce) {
   }
 }
 
+TEST_P(ObjectReuse, ALargeOneThatIsResolvedAgainAndAgainIsNotAskedForEachTime) {
+  constexpr std::uint64_t kTimes = 200;
+  const auto ref = good(fleet_.node(0).put(numbers(100'000)));
+  for (std::uint64_t i = 0; i < kTimes; ++i)
+    EXPECT_EQ(good(resolve(ref.handle()))->back(), 100'006);
+  const std::uint64_t reads = good(ref.status()).reads;
+  if (GetParam() == LocalTransport::shm) {
+    EXPECT_LT(reads, kTimes / 2);  // asked anew where this process had no turn for a moment
+  } else {
+    EXPECT_EQ(reads, kTimes);
+  }
+  good(ref.evict());
+  EXPECT_TRUE(eventually([&] {
+    return status_of(fleet_, fleet_.node(0))["objects"]["used_bytes"].count() == 0;
+  })) << "it is not kept for long";
+}
+
 TEST_P(ObjectReuse, ALeaseEndsOnTimeAlsoIfItWasMadeShorter) {
   for (const std::size_t size : kSizes) {
     const auto began = std::chrono::steady_clock::now();

@@ -35,6 +35,10 @@ void ObjectAccess::close() {
   holdings_->close();
 }
 
+void ObjectAccess::drop_views(std::span<const Handle> handles) {
+  for (const Handle& handle : handles) kept_->drop(handle);
+}
+
 void ObjectAccess::forget(NodeId home) {
   kept_->forget(home);
 }

@@ -153,6 +153,8 @@ class ObjectAccess {
   [[nodiscard]] Result<std::uint64_t> write_room(NodeId home, std::span<const Bytes> parts);
   void abandon_room(NodeId home, std::uint64_t ticket);
 
+  // Before this process evicts them: the memory that views kept here still pin is free by then.
+  void drop_views(std::span<const Handle> handles);
   // There is no link to it any more: what is known of it is not relied on.
   void forget(NodeId home);
   // The last link to it broke, on nobody's purpose: if this process has something there, it tells

@@ -59,6 +59,8 @@ class ObjectAccess::KeptViews : public std::enable_shared_from_this<KeptViews> {
   // Of what this process has just put.
   void keep_put(std::shared_ptr<const View> view, const wire::VoucherTerms& voucher,
                 const Vouching& asked);
+  // This process wants it no more.
+  void drop(const Handle& handle) { views_.drop(handle); }
   void forget(NodeId home);
   void close();
 

@@ -182,12 +182,14 @@ Result<ResolveDecision> ObjectDoor::explain(const Handle& handle) const {
 }
 
 Status ObjectDoor::evict(const Handle& handle) const {
+  access_->drop_views({&handle, 1});
   return done(access_->tell(ObjectOp::evict, {.handle = handle}));
 }
 
 std::vector<Status> ObjectDoor::evict_all(std::span<const Handle> handles) const {
   std::vector<Status> results;
   results.reserve(handles.size());
+  access_->drop_views(handles);
   for (auto& result : access_->tell_all(ObjectOp::evict, handles)) {
     results.push_back(result ? Status() : Status(tl::unexpected(std::move(result).error())));
   }

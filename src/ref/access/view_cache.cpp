@@ -35,8 +35,9 @@ std::shared_ptr<const View> ViewCache::find(const Handle& handle) {
   if (place == share.entries.end()) return nullptr;
   Entry& entry = place->second;
   std::shared_ptr<const View> view = entry.kept != nullptr ? entry.kept : entry.view.lock();
-  if (view != nullptr && entry.voucher.holds()) {
+  if (entry.voucher.holds()) {
     entry.used = true;
+    entry.again |= view == nullptr;
     return view;
   }
   gone = std::move(entry.kept);
@@ -51,9 +52,11 @@ void ViewCache::add(const Handle& handle, const std::shared_ptr<const View>& vie
   const std::lock_guard lock(share.mutex);
   if (share.entries.size() >= kMaxViews / kShares && !share.entries.contains(handle)) return;
   Entry& entry = share.entries[handle];
-  before = std::exchange(entry, {.kept = view->bytes.size() < kManyBytes ? view : nullptr,
+  const bool keeps = view->bytes.size() < kManyBytes || entry.again;
+  before = std::exchange(entry, {.kept = keeps ? view : nullptr,
                                  .view = view,
-                                 .voucher = std::move(voucher)});
+                                 .voucher = std::move(voucher),
+                                 .again = entry.again});
 }
 
 template <class Goes>
@@ -69,6 +72,13 @@ bool ViewCache::let_go(Share& share, const Goes& goes) {
     entry = share.entries.erase(entry);
   }
   return !share.entries.empty();
+}
+
+void ViewCache::drop(const Handle& handle) {
+  Share& share = share_of(handle);
+  Entries::node_type gone;  // as above
+  const std::lock_guard lock(share.mutex);
+  gone = share.entries.extract(handle);
 }
 
 void ViewCache::forget(NodeId home) {

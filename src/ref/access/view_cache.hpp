@@ -2,7 +2,9 @@
 //
 // Nothing is given out that the home would not give: a view stays here only with a word of the home
 // (Currency) that is looked at each time. So only objects of homes on this host are kept; those of
-// less than kManyBytes for a moment after their last use, larger ones while somebody has them.
+// less than kManyBytes for a moment after their last use, larger ones while somebody has them:
+// their memory is wanted for the next. Those that are resolved again right after are kept as small
+// ones.
 #pragma once
 
 #include <array>
@@ -38,6 +40,7 @@ class ViewCache {
   // Null: the home has to be asked. The handle is compared as a whole: a changed one is another.
   [[nodiscard]] std::shared_ptr<const View> find(const Handle& handle);
   void add(const Handle& handle, const std::shared_ptr<const View>& view, Voucher voucher);
+  void drop(const Handle& handle);
   void forget(NodeId home);
   // Lets go of what was not used since the last time. True: something is left.
   bool sweep();
@@ -53,6 +56,7 @@ class ViewCache {
     std::weak_ptr<const View> view;
     Voucher voucher;
     bool used = true;
+    bool again = false;  // it is a large one, and was asked for after everybody had let go of it
   };
   using Entries = std::unordered_map<Handle, Entry, HandleHash>;
   struct alignas(64) Share {
