@@ -83,7 +83,6 @@ int run_main(int argc, char** argv) {
                  "shm, tcp, sleeping, batch, threads, futures, streams, memory, channels")
       ->check(CLI::IsMember(known));
   app.add_flag("--quick", request.scope.quick, "rough figures, up to 10 MB");
-  app.add_flag("--full", request.scope.full, "objects of 1 GB, too")->excludes("--quick");
   app.add_option("--bytes", request.scope.only,
                  "only objects of so many bytes, in the suites shm and tcp")
       ->check(CLI::Range(1'000, 1'000'000'000));

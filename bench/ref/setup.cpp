@@ -14,8 +14,7 @@ namespace godwit::bench {
 std::vector<std::uint64_t> Scope::sizes() const {
   if (!only.empty()) return only;
   std::vector<std::uint64_t> all{1'000, 10'000, 100'000, 1'000'000, 10'000'000};
-  if (!quick) all.push_back(100'000'000);
-  if (full) all.push_back(1'000'000'000);
+  if (!quick) all.insert(all.end(), {100'000'000, 1'000'000'000});
   return all;
 }
 

@@ -23,7 +23,6 @@ using Array = Ref<std::uint64_t[]>;
 
 struct Scope {
   bool quick = false;
-  bool full = false;                     // 1 GB, too
   std::vector<std::uint64_t> only = {};  // objects of so many bytes; empty: the usual ones
   int client_core = 0;
   int node_core = 1;

@@ -16,8 +16,9 @@ Enough enough_of(const Scope& scope, std::uint64_t size) {
           .least = size > kLarge ? std::size_t{1} : std::size_t{3}};
 }
 
-std::size_t rounds_of(const Scope& scope) {
-  return scope.quick ? 1 : 5;
+std::size_t rounds_of(const Scope& scope, std::uint64_t size) {
+  if (scope.quick) return 1;
+  return size > kLarge ? 3 : 5;
 }
 
 // The rows of one size: three pairs of floor and subject, with Redis below where there is one.
@@ -42,7 +43,7 @@ class SizeRows {
     if (setup_.zeromq() != nullptr) add_peer(name, way);
   }
   [[nodiscard]] Status run(Table& table) const {
-    return contenders_.run(rounds_of(setup_.scope()), table);
+    return contenders_.run(rounds_of(setup_.scope(), size_), table);
   }
 
  private:
