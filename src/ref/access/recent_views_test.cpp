@@ -17,7 +17,9 @@ class RecentViewsTest : public testing::Test {
   // Puts one under a ticket of its own, which it returns.
   std::uint64_t add(std::uint64_t mac, std::chrono::steady_clock::time_point until = {}) {
     const std::uint64_t ticket = home_->issue();
-    views_.add(std::make_shared<const View>(View{.handle = handle(mac)}),
+    View view;
+    view.handle = handle(mac);
+    views_.add(std::make_shared<const View>(view),
                {.currency = currency_, .ticket = ticket, .until = until});
     return ticket;
   }
