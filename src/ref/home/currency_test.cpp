@@ -227,7 +227,22 @@ TEST_F(ViewCacheTest, SmallOnesStayForAMomentAndLargeOnesWhileTheyAreUsed) {
   EXPECT_EQ(cache_.find(handle(2)), large);
   large.reset();
   EXPECT_EQ(cache_.find(handle(2)), nullptr);
+  EXPECT_TRUE(cache_.sweep()) << "that it was asked for again is remembered";
   EXPECT_FALSE(cache_.sweep());
+}
+
+TEST_F(ViewCacheTest, LargeOnesThatAreAskedForAgainStayAsSmallOnes) {
+  add(handle(1), ViewCache::kManyBytes);
+  EXPECT_EQ(cache_.find(handle(1)), nullptr) << "nobody has it";
+  const std::weak_ptr<const View> again = add(handle(1), ViewCache::kManyBytes);
+  EXPECT_NE(cache_.find(handle(1)), nullptr);
+  EXPECT_TRUE(cache_.sweep());
+  EXPECT_FALSE(again.expired());
+  EXPECT_FALSE(cache_.sweep());
+  EXPECT_TRUE(again.expired());
+  add(handle(2));
+  cache_.drop(handle(2));
+  EXPECT_EQ(cache_.find(handle(2)), nullptr);
 }
 
 TEST_F(ViewCacheTest, HasALimitAndForgetsHomes) {
