@@ -134,7 +134,7 @@ TEST(UcxProcess, AStoppedPeerIsGivenUpAfterItsSilence) {
   ASSERT_TRUE(pump({&client}, [&] { return client.ups.contains(link); }));
   echo.signal(SIGSTOP);
   ASSERT_TRUE(pump({&client}, [&] { return !client.downs.empty(); }, std::chrono::seconds(2)));
-  EXPECT_EQ(client.downs.at(link).code, ErrorCode::link_lost) << client.downs.at(link).message;
+  EXPECT_EQ(client.downs.at(link).code, ErrorCode::unreachable) << client.downs.at(link).message;
 }
 
 // With zero-copy sends UCX 1.13 ends this process; see Worker.
