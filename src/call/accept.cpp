@@ -171,9 +171,9 @@ void Engine::begin(IncomingCall& call, code::FunctionSlot& slot) {
     call.status = call.entry(&call.context.table, call.arguments.data(), call.arguments_reach(),
                              &call.reply.reply);
     note_overrun(slot, cycles() - before);
-    wake_ready();
+    if (call.status != GODWIT_AGAIN) wake_ready();
     finished(call);
-    return;
+    return wake_ready();
   }
   running_.push_back(call);
   arm_sweep();

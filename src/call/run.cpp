@@ -110,7 +110,7 @@ void Engine::run_inline(LinkState& link, const wire::Header& header, code::Funct
   const std::int32_t status =
       slot.entry(&call.context.table, arguments.data(), arguments.size(), &call.reply.reply);
   note_overrun(slot, cycles() - before);
-  if (!ready_waiters_.empty()) [[unlikely]]
+  if (!ready_waiters_.empty() && status != GODWIT_AGAIN) [[unlikely]]
     wake_ready();
   const bool hop = limits.intake_node != 0;
   const bool goes_on = status == GODWIT_CONTINUE && call.context.continuation.set;
@@ -128,7 +128,7 @@ void Engine::run_inline(LinkState& link, const wire::Header& header, code::Funct
       call.function = slot.function;
     }
     finished(call);
-    return;
+    return wake_ready();
   }
   if (!watches_.empty()) [[unlikely]]
     look_after(call.context);

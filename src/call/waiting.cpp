@@ -58,7 +58,9 @@ void Engine::run_again(std::uint64_t waiter) {
 }
 
 // Made ready by a function that this thread has just run; in the order in which they began to wait,
-// each answered before the next one runs. What these make ready follows at the end.
+// each answered before the next one runs. What these make ready follows at the end. They are not
+// kept waiting for that function's own answer; but if it waits itself it is held back before, since
+// what it made ready may make it ready in turn.
 void Engine::wake_ready() {
   if (ready_waiters_.empty() || std::exchange(waking_ready_, true)) return;
   for (std::size_t i = 0; i < ready_waiters_.size(); ++i) wake(ready_waiters_[i]);

@@ -23,6 +23,11 @@ class Oracle final : public Objects {
 
   Result<bool> answer(const Asker& asker, Bytes request, ReplyBuffer& reply) override {
     if (broken) return fail(ErrorCode::not_found, "there is no such thing");
+    if (trades && !asker.has_waited) {
+      for (const std::uint64_t waiter : std::exchange(waiting, {})) asker.ready->push_back(waiter);
+      waiting.insert(asker.waiter);
+      return false;
+    }
     if (!ready) {
       EXPECT_NE(asker.waiter, 0U);
       EXPECT_TRUE(waiting.insert(asker.waiter).second) << "a name is given once";
@@ -51,6 +56,7 @@ class Oracle final : public Objects {
   }
 
   bool ready = false;
+  bool trades = false;  // whoever asks makes the others ready, and waits for them
   bool broken = false;
   std::set<std::uint64_t> waiting;
   std::vector<std::pair<std::uint64_t, bool>> answered;  // keys, and whether they had waited
@@ -108,6 +114,17 @@ TEST_F(Waiting, WhoHasWaitedLongestRunsFirst) {
   expected.insert(expected.begin(), {begin().key, false});  // makes the others ready
   ASSERT_TRUE(until([&] { return fleet_.all_ended(); }));
   EXPECT_EQ(oracle_.answered, expected);
+  EXPECT_EQ(waiting(), 0U);
+}
+
+// As a consumer whose fetch makes room for a producer, and who waits for what that sends.
+TEST_F(Waiting, WhoIsMadeReadyByThoseItMadeReadyRunsAgain) {
+  const Record& first = begin();
+  ASSERT_TRUE(until([&] { return waiting() == 1; }));
+  oracle_.ready = oracle_.trades = true;
+  const Record& second = begin();
+  ASSERT_TRUE(until([&] { return first.ended == 1 && second.ended == 1; }));
+  EXPECT_EQ(second.answer, right_answer(second.key));
   EXPECT_EQ(waiting(), 0U);
 }
 
