@@ -48,6 +48,13 @@ void ObjectAccess::Holdings::arm(bool& armed, Duration after, void (Holdings::*t
   run_later(asking_.caller.reactor(), after, weak_from_this(), then);
 }
 
+// With the mutex held.
+void ObjectAccess::Holdings::forget_empty() {
+  std::erase_if(homes_, [](const auto& entry) {
+    return entry.second.is_empty() && !entry.second.insist_until;
+  });
+}
+
 void ObjectAccess::Holdings::flush() {
   std::vector<std::pair<NodeId, std::vector<std::uint64_t>>> all;
   {
@@ -56,7 +63,7 @@ void ObjectAccess::Holdings::flush() {
     for (auto& [home, at] : homes_) {
       if (!at.pins.empty()) all.emplace_back(home, std::exchange(at.pins, {}));
     }
-    std::erase_if(homes_, [](const auto& entry) { return entry.second.held == 0; });
+    forget_empty();
   }
   for (auto& [home, pins] : all) send_pins(home, std::move(pins));
 }
@@ -78,9 +85,10 @@ void ObjectAccess::Holdings::renew() {
 
 void ObjectAccess::Holdings::lost(NodeId home) {
   const std::lock_guard lock(mutex_);
-  const auto place = homes_.find(home);
-  if (place == homes_.end() || place->second.held == 0) return;
-  place->second.insist_until = asking_.caller.reactor().now() + kInsistFor;
+  if (closed_) return;
+  Home& at = homes_[home];  // a thread may be about to hold what an answer on that link gave it
+  at.insist_until = asking_.caller.reactor().now() + kInsistFor;
+  at.renewal = {};  // whatever it was told before, over that link
   arm(insist_armed_, Duration{}, &Holdings::insist);
 }
 
@@ -89,12 +97,12 @@ ObjectAccess::Holdings::Insists ObjectAccess::Holdings::insists(Home& at, Time n
   if (!at.insist_until) return Insists::no;
   const bool ended = !at.renewal || at.renewal.ended();
   const bool told = at.renewal && ended && at.renewal.ok();
-  if (told || at.held == 0 || now >= *at.insist_until) {
+  if (told || now >= *at.insist_until) {
     at.insist_until.reset();
     at.renewal = {};
     return Insists::no;
   }
-  return ended ? Insists::again : Insists::waits;
+  return ended && at.held > 0 ? Insists::again : Insists::waits;
 }
 
 void ObjectAccess::Holdings::insist() {
@@ -111,6 +119,7 @@ void ObjectAccess::Holdings::insist() {
                 Ask::at_once);
     }
   }
+  forget_empty();
 }
 
 // A home that cannot be reached ends by itself what is left there.
@@ -122,6 +131,7 @@ void ObjectAccess::Holdings::close() {
     homes.swap(homes_);
   }
   for (const auto& [home, at] : homes) {
+    if (at.is_empty()) continue;
     start(asking_, {.home = home, .op = wire::ObjectOp::leave}, Ask::at_once).detach();
   }
 }

@@ -44,10 +44,13 @@ class ObjectAccess::Holdings : public std::enable_shared_from_this<Holdings> {
     // After its link broke: until when it is told that this process lives, and the last attempt.
     std::optional<Time> insist_until;
     detail::CallHandle renewal;
+
+    [[nodiscard]] bool is_empty() const noexcept { return held == 0 && pins.empty(); }
   };
   enum class Insists : std::uint8_t { no, waits, again };
   void send_pins(NodeId home, std::vector<std::uint64_t> pins);
   void arm(bool& armed, Duration after, void (Holdings::*then)());
+  void forget_empty();
   void flush();
   void renew();
   void insist();
