@@ -260,6 +260,7 @@ Status ObjectDoor::disown(const Handle& handle) const {
 }
 
 void ObjectDoor::drop_owned(const Handle& handle) const noexcept {
+  access_->drop_views({&handle, 1});
   tell_and_forget(*access_, ObjectOp::drop, {.handle = handle});
   access_->let_go(NodeId{handle.home});
 }
