@@ -59,10 +59,9 @@ template <class T>
 class Owned;
 template <class T>
 class Promise;
-template <class T>
-class Ref;
-template <class T>
-[[nodiscard]] std::vector<Result<Pinned<T>>> resolve_batch(std::span<const Ref<T>> refs);
+namespace detail {
+struct RefBatch;  // ref_batch.hpp
+}
 
 // A reference. Cheap to copy; any thread; copies share what they have resolved. The fleet outlives
 // it. It owns nothing: the object lives as its lifetime says.
@@ -269,7 +268,7 @@ class Ref {
   }
 
  private:
-  friend std::vector<Result<Pinned<T>>> resolve_batch<T>(std::span<const Ref<T>> refs);
+  friend struct detail::RefBatch;
   struct State {
     detail::ObjectDoor door;
     Handle handle;

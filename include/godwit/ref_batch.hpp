@@ -1,14 +1,14 @@
 // Many objects at once, in as few messages as hold them.
 //
 //   for (auto& ref : fleet.node(2).put_batch<Frame>(frames)) ...   // a Result<Ref<Frame>> for each
-//   for (auto& frame : godwit::resolve_batch<Frame>(refs)) ...     // a Result<Pinned<Frame>> for
-//   each
+//   for (auto& frame : godwit::resolve_batch<Frame>(refs)) ...     // a Result<Pinned<Frame>>
 //
 // Each has its own end: what fails does not keep the others from being put, or from being read.
 // Errors are those of ref.hpp.
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -57,18 +57,32 @@ auto NodeHandle::put_batch(std::span<const V> values, const PutOptions& options)
   return refs;
 }
 
+namespace detail {
+// What a batch does with each Ref.
+struct RefBatch {
+  template <class T>
+  static std::optional<Pinned<T>> kept(const Ref<T>& ref) {
+    return ref.kept();
+  }
+  template <class T>
+  static Result<Pinned<T>> keep(const Ref<T>& ref, Result<ObjectView> view) {
+    return ref.keep_locked(std::move(view));
+  }
+};
+}  // namespace detail
+
 // Resolves many at once, in one message for each home, in the order of the Refs; what fails has its
 // error, as of Ref::resolve(). Each Ref keeps what came: `*ref` costs nothing afterwards. A Ref
 // that is resolved already is not asked for. All are of one fleet, by whose links they come. Any
 // thread; what another thread resolves by the same Ref meanwhile may be asked for twice.
 template <class T>
-std::vector<Result<Pinned<T>>> resolve_batch(std::span<const Ref<T>> refs) {
+[[nodiscard]] std::vector<Result<Pinned<T>>> resolve_batch(std::span<const Ref<T>> refs) {
   std::vector<Result<Pinned<T>>> results;
   results.reserve(refs.size());
   std::vector<Handle> wanted;
   std::vector<std::size_t> places;  // of their results
   for (const Ref<T>& ref : refs) {
-    if (auto pinned = ref.kept()) {
+    if (auto pinned = detail::RefBatch::kept(ref)) {
       results.push_back(*std::move(pinned));
       continue;
     }
@@ -79,7 +93,7 @@ std::vector<Result<Pinned<T>>> resolve_batch(std::span<const Ref<T>> refs) {
   if (wanted.empty()) return results;
   auto place = places.begin();
   for (auto& view : refs.front().door().resolve_all(wanted)) {
-    results[*place] = refs[*place].keep_locked(std::move(view));
+    results[*place] = detail::RefBatch::keep(refs[*place], std::move(view));
     ++place;
   }
   return results;
