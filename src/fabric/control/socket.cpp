@@ -185,7 +185,7 @@ void ControlSocket::enqueue(Outgoing outgoing) {
   queued_bytes_ += outgoing.bytes.size();
   outgoing_.push_back(std::move(outgoing));
   if (queued_bytes_ > kMaxQueuedBytes) {
-    end({ErrorCode::link_lost, fmt::format("{} does not take its control messages", peer_name_)});
+    end({ErrorCode::unreachable, fmt::format("{} does not take its control messages", peer_name_)});
     return;
   }
   if (state_ == State::open) flush();

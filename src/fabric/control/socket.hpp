@@ -44,8 +44,8 @@ class ControlEvents {
     return tl::unexpected(Error{ErrorCode::protocol_violation, "nobody takes bodies here"});
   }
   // The peer is gone (end of stream, error, silence) or could not be reached. Once per socket, and
-  // last; the socket is closed. ErrorCode::link_lost, unreachable (also for silence) or
-  // protocol_violation.
+  // last; the socket is closed. ErrorCode::link_lost, unreachable (also of one that is
+  // silent, or reads nothing) or protocol_violation.
   virtual void on_closed(const Error& why) = 0;
 };
 

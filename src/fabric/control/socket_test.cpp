@@ -130,7 +130,7 @@ TEST_F(ControlSocketTest, PeerThatDoesNotReadEndsTheSocketAtTheQueueLimit) {
   for (; a_->is_open() && sent < 200; ++sent) a_->send(bytes_of(frame));
   EXPECT_LT(sent, 60);
   ASSERT_TRUE(until([&] { return at_a.closed == 1; }));
-  EXPECT_EQ(at_a.error.code, ErrorCode::link_lost);
+  EXPECT_EQ(at_a.error.code, ErrorCode::unreachable);
 }
 
 TEST_F(ControlSocketTest, FramesThatBreakTheLimitsEndTheSocket) {
