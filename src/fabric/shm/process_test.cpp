@@ -134,6 +134,9 @@ TEST(ShmProcess, SocketOfAKilledServerIsTakenOverByItsSuccessor) {
 TEST(ShmProcess, LongBodyOfMoreThanAGibibyteArrives) {
   const ScratchDirectory directory;
   constexpr std::size_t kSize = (std::size_t{3} << 29) + 12'345;
+  // Each ring full costs both a turn on their cores: on a busy machine thousands take minutes.
+  Peer server({.ring_size = std::size_t{16} << 20});
+  ASSERT_TRUE(server.transport->listen(directory.socket()));
   const ChildProcess child([&] {
     Peer client;
     if (!client.transport->connect(directory.socket())) ::_exit(1);
@@ -144,9 +147,6 @@ TEST(ShmProcess, LongBodyOfMoreThanAGibibyteArrives) {
     (void)client.send(client.ups[0], 1, body);
     while (true) (void)until({&client}, [] { return false; });
   });
-  // Each ring full costs both a turn on their cores: on a busy machine thousands take minutes.
-  Peer server({.ring_size = std::size_t{16} << 20});
-  ASSERT_TRUE(server.transport->listen(directory.socket()));
   bool arrived = false;
   server.on_message_hook = [&](LinkId, Message& message) {
     const Buffer body = message.take_body();
