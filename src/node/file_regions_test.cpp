@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <numeric>
+#include <stdexcept>
 
 #include "base/folder_for_test.hpp"
 #include "node/data_ops_for_test.hpp"
@@ -32,7 +33,7 @@ class FileRegions : public testing::TestWithParam<LocalTransport> {
   }
   static Words make(Fleet& fleet, std::string_view name = "words") {
     auto region = create(fleet, name);
-    if (!region) ADD_FAILURE() << region.error().message;
+    if (!region) throw std::runtime_error(region.error().message);
     return *std::move(region);
   }
   static Values values() {

@@ -1,5 +1,6 @@
 #include "region/shard.hpp"
 
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <utility>
@@ -60,6 +61,9 @@ void Shard::undo() {
   if (!found_) return set_state(wire::RegionState::dropped);
   const std::lock_guard lock(mutex_);
   segment_.set_state(fabric::SegmentState::dropped);
+  // The mapping goes when its last user does, on another thread: who makes the region again by then
+  // finds the file free.
+  (void)::flock(segment_.descriptor().get(), LOCK_UN);
 }
 
 Result<Shard::Shared> Shard::share() const {

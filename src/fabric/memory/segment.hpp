@@ -69,6 +69,8 @@ class Segment {
   // A descriptor for a peer to SegmentView::open(). Errors: unsupported (in a file: it could be cut
   // short under the peer, which would die of that), resource_exhausted.
   [[nodiscard]] Result<Fd> share() const;
+  // Its own, for locks on the file.
+  [[nodiscard]] const Fd& descriptor() const noexcept { return memory_; }
 
  private:
   Segment(Fd memory, Mapping mapping, bool in_file) noexcept
