@@ -187,6 +187,32 @@ TEST_P(StreamFleet, FiltersRunAtTheHomeAndAtBothEnds) {
   EXPECT_EQ(topic.groups[0].delivered, 40) << "what the home's filter refused did not travel";
 }
 
+// A full topic of items that a consumer's filter refuses: its question makes room for the producer,
+// and waits for what that sends then.
+TEST_P(StreamFleet, WhoMakesRoomByRefusingItemsGetsTheNextOne) {
+  constexpr int kRounds = 20;
+  constexpr int kRefused = 12;
+  const std::string much(100'000, 'x');
+  auto out = producer<std::string>(
+      {.topic = TopicOptions{.max_bytes = 1'000'000}, .batch_items = 1, .linger = 0ns});
+  auto in = consumer<std::string>("some", {.filter = {.key = "yes"}, .fetch_ahead = false});
+  std::thread sender([&] {
+    for (int round = 0; round < kRounds; ++round) {
+      for (int i = 0; i < kRefused; ++i) good(out.send(much, "no"));
+      good(out.send(std::to_string(round), "yes"));
+    }
+  });
+  for (int round = 0; round < kRounds; ++round) {
+    EXPECT_TRUE(eventually([&] { return status().kept_bytes > 800'000; }));
+    const auto item = in.next(20s);
+    EXPECT_TRUE(item && *item) << "round " << round;
+    if (!item || !*item) break;
+    EXPECT_EQ(***item, std::to_string(round));
+    (*item)->ack();
+  }
+  sender.join();
+}
+
 TEST_P(StreamFleet, ManyBecomeOneWhereTheProducerCombines) {
   auto out = producer<double>();
   out.combine(4, [](std::span<const double> values) {
