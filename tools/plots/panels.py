@@ -76,4 +76,14 @@ def panels(suite: Suite) -> list:
             if row.goal and surplus(row):
                 times = surplus(row)
                 panel.goals.append((size, value / times if bandwidth else value * times, row))
-    return [panel for panel in made.values() if panel.series]
+    return [over_sizes(panel) for panel in made.values() if panel.series]
+
+
+def over_sizes(panel: Panel) -> Panel:
+    """Without rows of one size beside lines over several: the lines leave no room for their names.
+    They are in the tables, and their goals in the chart of all goals."""
+    if max(len(series.points) for series in panel.series.values()) < 3:
+        return panel
+    lines = {name: series for name, series in panel.series.items() if len(series.points) > 1}
+    goals = [goal for goal in panel.goals if split_size(goal[2].name)[0] in lines]
+    return Panel(panel.title, lines, goals)
