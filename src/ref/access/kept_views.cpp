@@ -8,25 +8,29 @@
 namespace godwit::ref {
 
 ObjectAccess::Vouching ObjectAccess::KeptViews::vouching(NodeId home) {
+  auto words = words_of(home);  // mapping them takes its time
+  return {std::move(words), Clock::now()};
+}
+
+std::shared_ptr<const HomeCurrency> ObjectAccess::KeptViews::words_of(NodeId home) {
   std::uint64_t entry = 0;
   {
     const std::lock_guard lock(mutex_);
-    if (closed_) return {{}, Clock::now()};
+    if (closed_) return nullptr;
     Home& at = homes_[home];
-    if (at.currency != nullptr) return {at.currency, Clock::now()};
+    if (at.currency != nullptr) return at.currency;
     if (at.number == 0) at.number = ++entries_;
     entry = at.number;
-    if (++at.questions != 2 || std::exchange(at.mapping, true)) return {{}, Clock::now()};
+    if (++at.questions != 2 || std::exchange(at.mapping, true)) return nullptr;
   }
   // A home that does not share its words, over tcp for example, is not asked again.
   auto currency = host_.map_currency(home, kPatience);
   const std::lock_guard lock(mutex_);
   const auto place = homes_.find(home);
   if (!currency || closed_ || place == homes_.end() || place->second.number != entry) {
-    return {{}, Clock::now()};
+    return nullptr;
   }
-  place->second.currency = *std::move(currency);
-  return {place->second.currency, Clock::now()};
+  return place->second.currency = *std::move(currency);
 }
 
 std::optional<ObjectAccess::KeptViews::Shown> ObjectAccess::KeptViews::shown(const Handle& handle) {

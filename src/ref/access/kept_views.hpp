@@ -71,6 +71,8 @@ class ObjectAccess::KeptViews : public std::enable_shared_from_this<KeptViews> {
     bool mapping = false;  // a thread is at it
     std::shared_ptr<const HomeCurrency> currency;
   };
+  // Null: the home shows none, or not yet.
+  [[nodiscard]] std::shared_ptr<const HomeCurrency> words_of(NodeId home);
   // None: there is nothing to keep it by.
   [[nodiscard]] std::optional<ViewCache::Voucher> begin_keeping(const wire::VoucherTerms& voucher,
                                                                 const Vouching& asked);
