@@ -3,6 +3,8 @@
 
 #include <atomic>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "ref/contenders.hpp"
 #include "ref/suites.hpp"
@@ -28,49 +30,59 @@ Status resolve_one(const Setup& setup, const Handle& handle) {
   return (*object)[0] == 1 ? Status{} : fail(ErrorCode::internal, "the object has changed");
 }
 
-// Each thread does rounds of its own; the rate is of all together, from when all of them run: some
-// rows take no longer than it takes to start a thread.
+// Rounds of one thread, and when the last of them ended. Written in each: threads that met in one
+// cache line here would be slowed down by being measured.
+struct alignas(128) Rounds {
+  std::vector<std::uint64_t> times_ns;
+  std::uint64_t ended_ns = 0;
+  Status status;
+};
+
+// Each thread does rounds of its own. The rate is of all together, from when all of them run until
+// the first has done enough: what the others would do after that they would do without it.
 template <class Round>  // Status(thread, number)
 Result<Sample> in_threads(const Scope& scope, std::size_t threads, const Round& round,
-                          std::size_t rounds = 200'000) {
-  const Enough enough{.time_ns = scope.quick ? 10'000'000U : 100'000'000U, .rounds = rounds};
-  std::vector<std::vector<std::uint64_t>> times_ns(threads);
-  std::vector<Status> ended(threads);
+                          std::size_t most_rounds = 200'000) {
+  const Enough enough{.time_ns = scope.quick ? 10'000'000U : 100'000'000U, .rounds = most_rounds};
+  std::vector<Rounds> all(threads);
   std::atomic<std::size_t> ready{0};
   std::atomic<bool> begun{false};
+  std::atomic<std::uint64_t> over_ns{UINT64_MAX};
   const auto work = [&](std::size_t thread) -> Status {
-    auto& times = times_ns[thread];
+    auto& [times, last_ns, status] = all[thread];
     times.resize(enough.rounds);  // touched, too
     times.clear();
     ready.fetch_add(1);
     while (!begun.load()) std::this_thread::yield();
-    const std::uint64_t begin_ns = floors::now_ns();
-    std::uint64_t last_ns = begin_ns;
+    const std::uint64_t begin_ns = last_ns = floors::now_ns();
     while (!enough.is_met(times.size(), last_ns - begin_ns)) {
+      if (over_ns.load(std::memory_order_relaxed) != UINT64_MAX) return {};
       GODWIT_CHECK(round(thread, times.size()));
       const std::uint64_t now_ns = floors::now_ns();
-      times.push_back(now_ns - last_ns);
-      last_ns = now_ns;
+      times.push_back(now_ns - std::exchange(last_ns, now_ns));
     }
+    std::uint64_t running = UINT64_MAX;
+    over_ns.compare_exchange_strong(running, last_ns);
     return {};
   };
   std::uint64_t begin_ns = 0;
   {
     std::vector<std::jthread> running;
     for (std::size_t i = 0; i < threads; ++i) {
-      running.emplace_back([&, i] { ended[i] = work(i); });
+      running.emplace_back([&, i] { all[i].status = work(i); });
     }
     while (ready.load() != threads) std::this_thread::yield();
     begin_ns = floors::now_ns();
     begun.store(true);
   }
-  const std::uint64_t wall_ns = floors::now_ns() - begin_ns;
-  floors::RoundTrips all(threads * enough.rounds);
-  for (std::size_t i = 0; i < threads; ++i) {
-    GODWIT_CHECK(ended[i]);
-    for (const std::uint64_t time_ns : times_ns[i]) all.add(time_ns);
+  floors::RoundTrips trips(threads * enough.rounds);
+  for (Rounds& one : all) {
+    GODWIT_CHECK(one.status);
+    // One that was under way by then is nobody's.
+    if (one.ended_ns > over_ns.load() && !one.times_ns.empty()) one.times_ns.pop_back();
+    for (const std::uint64_t time_ns : one.times_ns) trips.add(time_ns);
   }
-  return all.summarise(wall_ns);
+  return trips.summarise(over_ns.load() - begin_ns);
 }
 
 // What threads of this machine can do that share nothing.
