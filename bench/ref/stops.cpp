@@ -12,11 +12,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "base/fail.hpp"
 #include "base/write_all.hpp"
+#include "settings.hpp"
 
 namespace godwit::bench {
 namespace {
@@ -32,6 +34,31 @@ constexpr std::size_t kAtATime = 1'000'000;
     if (got <= 0) ::_exit(0);
     if (!write_all(onward, {memory.data(), static_cast<std::size_t>(got)})) ::_exit(1);
   }
+}
+
+// A child that does so, on that core if one is named. It closes `ours`, else it would never see the
+// end.
+Result<pid_t> start_passing(int from, int onward, int ours, std::optional<int> core) {
+  std::vector<std::byte> memory(kAtATime);
+  const pid_t pid = ::fork();
+  if (pid < 0) {
+    return fail(ErrorCode::resource_exhausted, "no process to pass on: {}", errno_text(errno));
+  }
+  if (pid > 0) return pid;
+  ::close(ours);
+  if (core) run_on_core(*core);
+  pass_on(from, onward, memory);
+}
+
+struct Ends {
+  fabric::Fd in, out;
+};
+Result<Ends> make_pipe() {
+  int fds[2];
+  if (::pipe2(fds, O_CLOEXEC) != 0) {
+    return fail(ErrorCode::resource_exhausted, "no pipe: {}", errno_text(errno));
+  }
+  return Ends{fabric::Fd(fds[0]), fabric::Fd(fds[1])};
 }
 
 struct PassingWay {
@@ -55,7 +82,7 @@ struct PassingWay {
 
 }  // namespace
 
-Result<TcpStop> TcpStop::start(int onward) {
+Result<Stop> Stop::by_tcp(int onward) {
   const fabric::Fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   fabric::Fd mine(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
@@ -74,30 +101,20 @@ Result<TcpStop> TcpStop::start(int onward) {
   }
   const int on = 1;
   (void)::setsockopt(mine.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  std::vector<std::byte> memory(kAtATime);
-  const pid_t pid = ::fork();
-  if (pid < 0) {
-    return fail(ErrorCode::resource_exhausted, "no process to pass on: {}", errno_text(errno));
-  }
-  if (pid == 0) {
-    ::close(mine.get());  // else it would never see the end
-    pass_on(theirs.get(), onward, memory);
-  }
-  return TcpStop(pid, std::move(mine));
+  GODWIT_TRY(const pid_t pid, start_passing(theirs.get(), onward, mine.get(), std::nullopt));
+  return Stop(pid, std::move(mine));
+}
+
+Result<Stop> Stop::by_pipe(int onward, int core) {
+  GODWIT_TRY(Ends ends, make_pipe());
+  GODWIT_TRY(const pid_t pid, start_passing(ends.in.get(), onward, ends.out.get(), core));
+  return Stop(pid, std::move(ends.out));
 }
 
 Passer::~Passer() {
   if (pid_ < 0) return;
   while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
   }
-}
-
-Result<KeepingStop::Ends> KeepingStop::make_pipe() {
-  int fds[2];
-  if (::pipe2(fds, O_CLOEXEC) != 0) {
-    return fail(ErrorCode::resource_exhausted, "no pipe: {}", errno_text(errno));
-  }
-  return Ends{fabric::Fd(fds[0]), fabric::Fd(fds[1])};
 }
 
 Result<KeepingStop> KeepingStop::start(int onward, std::size_t size) {

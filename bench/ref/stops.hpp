@@ -27,16 +27,17 @@ class Passer {
 };
 
 // One thread. The process ends with this object, when all has been passed on.
-class TcpStop {
+class Stop {
  public:
-  // What is written to fd() comes out of `onward`, a socket, by way of the loopback device. Errors:
-  // io, resource_exhausted.
-  [[nodiscard]] static Result<TcpStop> start(int onward);
+  // What is written to fd() comes out of `onward`: of a socket by way of the loopback device, or of
+  // a pipe by way of that core. Errors: io, resource_exhausted.
+  [[nodiscard]] static Result<Stop> by_tcp(int onward);
+  [[nodiscard]] static Result<Stop> by_pipe(int onward, int core);
 
   [[nodiscard]] int fd() const noexcept { return fd_.get(); }
 
  private:
-  TcpStop(pid_t pid, fabric::Fd fd) noexcept : passer_(pid), fd_(std::move(fd)) {}
+  Stop(pid_t pid, fabric::Fd fd) noexcept : passer_(pid), fd_(std::move(fd)) {}
   Passer passer_;
   fabric::Fd fd_;  // closed first
 };
@@ -57,10 +58,6 @@ class KeepingStop {
   [[nodiscard]] Status send(std::span<const std::byte> item);
 
  private:
-  struct Ends {
-    fabric::Fd in, out;
-  };
-  [[nodiscard]] static Result<Ends> make_pipe();
   KeepingStop(pid_t pid, std::byte* memory, std::size_t size, std::uint32_t slots) noexcept
       : passer_(pid), memory_(memory), size_(size), free_(slots), slots_(slots) {}
 

@@ -3,6 +3,7 @@
 
 #include "calls.hpp"
 #include "ref/contenders.hpp"
+#include "ref/stops.hpp"
 #include "ref/suites.hpp"
 #include "ref/timing.hpp"
 #include "ref/wire.hpp"
@@ -103,11 +104,24 @@ Result<Sample> by_answer(Setup& setup) {
   });
 }
 
-Result<Sample> by_pipe(Setup& setup) {
+// `to` leads to the far side.
+Result<Sample> by_pipe(Setup& setup, int to) {
   return time_parts(enough_of(setup.scope()), [&] {
     return told(setup, setup.order(Do::await_pipe),
-                [&](std::uint64_t now_ns) { return send_value(setup.far().pipe(), now_ns); });
+                [&](std::uint64_t now_ns) { return send_value(to, now_ns); });
   });
+}
+
+// As from the node.
+Result<Sample> by_pipe_from_node(Setup& setup) {
+  const OnCore beside_the_node(setup.scope().node_core, setup.scope().client_core);
+  return by_pipe(setup, setup.far().pipe());
+}
+
+// As to the node, and on from there.
+Result<Sample> by_two_pipes(Setup& setup) {
+  GODWIT_TRY(const Stop stop, Stop::by_pipe(setup.far().pipe(), setup.scope().node_core));
+  return by_pipe(setup, stop.fd());
 }
 
 Result<Sample> by_flag(Setup& setup) {
@@ -132,9 +146,17 @@ Status measure_futures(const Scope& scope, LocalTransport transport, std::int64_
   const std::string way = fmt::format("{}, {}", transport == LocalTransport::shm ? "shm" : "tcp",
                                       spins ? "spinning" : "sleeping");
   const bool shm = transport == LocalTransport::shm;
-  const std::string floor = (spins && shm ? "flag in shared memory, " : "pipe, ") + way;
   Contenders all;
-  all.add_floor(floor, 0, [&] { return spins && shm ? by_flag(*setup) : by_pipe(*setup); });
+  const std::string floor =
+      (spins && shm ? "flag in shared memory, " : "pipe from the node's core, ") + way;
+  std::string floor_of_third = floor;
+  all.add_floor(floor, 0,
+                [&] { return spins && shm ? by_flag(*setup) : by_pipe_from_node(*setup); });
+  // As many sleeping threads are woken, on the same cores, as by the future.
+  if (!spins) {
+    floor_of_third = "two pipes by the node's core, " + way;
+    all.add_floor(floor_of_third, 0, [&] { return by_two_pipes(*setup); });
+  }
   all.add(
       "godwit call's answer, " + way, 0, [&] { return by_answer(*setup); },
       Contenders::Beside{floor, By::p50, std::nullopt});
@@ -146,7 +168,7 @@ Status measure_futures(const Scope& scope, LocalTransport transport, std::int64_
   // Three that spin on two cores wait for each other's turns, whoever they are.
   all.add(
       "godwit future, kept by a third, " + way, 0, [&] { return by_promise(*setup); },
-      Contenders::Beside{floor, By::p50, spins ? std::nullopt : goal});
+      Contenders::Beside{floor_of_third, By::p50, spins ? std::nullopt : goal});
   return all.run(scope.quick ? 1 : 3, table);
 }
 
@@ -165,7 +187,9 @@ Result<Table> run_ref_futures(const Scope& scope) {
       "The node has a core, the consumer the other. The process that has a promise kept at its "
       "home "
       "shares the node's core; one that keeps a promise, the consumer's, and each of those that "
-      "spin gives it away between looks: then the goal is not one that two cores can meet.");
+      "spin gives it away between looks: then the goal is not one that two cores can meet. A "
+      "sleeping thread is woken from the other core by each pipe, as by each message of a "
+      "future's.");
   return table;
 }
 

@@ -67,7 +67,7 @@ Result<Sample> by_tcp(Setup& setup, std::uint64_t size, int to) {
 
 // By way of a process that does nothing else: what two crossings cost.
 Result<Sample> by_tcp_twice(Setup& setup, std::uint64_t size) {
-  GODWIT_TRY(const TcpStop stop, TcpStop::start(setup.far().tcp()));
+  GODWIT_TRY(const Stop stop, Stop::by_tcp(setup.far().tcp()));
   return by_tcp(setup, size, stop.fd());
 }
 

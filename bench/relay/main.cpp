@@ -117,7 +117,7 @@ Result<Table> measure(bool quick) {
     all.add(
         titled("raw tcp through a third process", size), small ? 0 : size,
         [&]() -> Result<Sample> {
-          GODWIT_TRY(const TcpStop stop, TcpStop::start(sides.raw.get()));
+          GODWIT_TRY(const Stop stop, Stop::by_tcp(sides.raw.get()));
           return raw(stop.fd());
         },
         Contenders::Beside{titled("raw tcp", size), small ? By::p50 : By::pace, std::nullopt});
