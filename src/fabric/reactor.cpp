@@ -215,12 +215,12 @@ bool Reactor::arm() {
 }
 
 // Wakes the one thread that sleeps on behalf of the reactor, wherever it sleeps. If none does,
-// one is awake and looks at everything before it sleeps.
+// one is awake, and looks at everything before it sleeps.
 void Reactor::rouse() noexcept {
   if (in_epoll_.exchange(0, std::memory_order_seq_cst) != 0) {
     ::eventfd_write(wake_.get(), 1);
-  } else if (napping_.exchange(0, std::memory_order_seq_cst) != 0) {
-    futex_wake(&napping_);
+  } else if (patrol_.exchange(kRoused, std::memory_order_seq_cst) == kNapping) {
+    futex_wake(&patrol_);
   }
 }
 
@@ -232,6 +232,7 @@ void Reactor::progress() {
   std::uint64_t visits_seen = 0;
   std::uint64_t polls_seen = 0;
   while (!stopping_.load(std::memory_order_relaxed)) {
+    patrol_.store(kAwake, std::memory_order_seq_cst);
     bool free = ownership_.try_enter();
     const bool visited =
         std::exchange(visits_seen, visits_.load(std::memory_order_relaxed)) != visits_seen;
@@ -302,12 +303,13 @@ void Reactor::sleep_in_epoll(Time deadline) {
   in_epoll_.compare_exchange_strong(self, 0, std::memory_order_seq_cst);
 }
 
+// Not at all if it has been roused since it last looked.
 void Reactor::nap(Duration length) {
-  napping_.store(1, std::memory_order_seq_cst);
+  auto awake = kAwake;
+  if (!patrol_.compare_exchange_strong(awake, kNapping, std::memory_order_seq_cst)) return;
   const bool unattended = has_posted_.load(std::memory_order_seq_cst) && !ownership_.is_attended();
   if (!unattended && !stopping_.load(std::memory_order_seq_cst))
-    futex_wait(napping_, 1, now() + length);
-  napping_.store(0, std::memory_order_seq_cst);
+    futex_wait(patrol_, kNapping, now() + length);
 }
 
 }  // namespace godwit::fabric

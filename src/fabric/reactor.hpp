@@ -13,7 +13,8 @@
 // come back in quick succession arming would cost more than it is worth: the reactor then leaves
 // polling and sleeping to them, and the progress thread only looks in every `patrol_us`. That is
 // the longest an event waits if those threads stop coming back. A single thread that comes back so
-// often becomes the regular (see Ownership), until others want in.
+// often becomes the regular (see Ownership), until others want in. A thread that waits for long
+// takes the progress thread's place in epoll: what it waits for then wakes it, and nobody else.
 #pragma once
 
 #include <atomic>
@@ -118,7 +119,9 @@ class Reactor final : public Scheduler {
   [[nodiscard]] bool take_from_others() noexcept;
   void release() noexcept;
   void leave();
+  void count_visit();
   [[nodiscard]] bool enter_client_mode();
+  void begin_client_mode();
   void consider_regular();
   void rouse() noexcept;
   [[nodiscard]] bool arm();
@@ -134,8 +137,8 @@ class Reactor final : public Scheduler {
   void nap(Duration length);
   void wait_on(Waiter& waiter, Time deadline, bool owns);
   [[nodiscard]] bool drive(Waiter& waiter, Time deadline);
-  bool sleep_as_sentry(Waiter& waiter, Time deadline);
-  void sleep_on(Waiter& waiter, Time deadline);
+  bool sleep_as_sentry(Waiter& waiter, Time deadline, bool waits_long);
+  void sleep_on(Waiter& waiter, Time deadline, Duration slice);
   void linger(Waiter& waiter, Time deadline);
 
   const Options options_;
@@ -168,7 +171,11 @@ class Reactor final : public Scheduler {
   // Who is really there, roused or not. Never both: a ring must not wake the wrong one.
   std::atomic<bool> client_sentry_{false};
   std::atomic<bool> progress_in_epoll_{false};
-  std::atomic<std::uint32_t> napping_{0};  // the progress thread's futex
+  // The progress thread, outside epoll; its futex.
+  static constexpr std::uint32_t kAwake = 0;
+  static constexpr std::uint32_t kNapping = 1;
+  static constexpr std::uint32_t kRoused = 2;  // and has not looked since
+  std::atomic<std::uint32_t> patrol_{kAwake};
   std::atomic<std::uint32_t> sleeping_waiters_{0};
   std::atomic<std::uint32_t> visitors_at_door_{0};  // the progress thread makes way for them
   std::atomic<std::uintptr_t> progress_tag_{0};

@@ -38,6 +38,13 @@ class FakeTransport final : public Transport {
     complete_at_ = count;
   }
   [[nodiscard]] std::uint64_t handled() const { return handled_.load(); }
+  // Who handled the latest arrival.
+  [[nodiscard]] std::thread::id handled_by() const { return handled_by_.load(); }
+  // How often the one that called the first has made ready to sleep, or left that to a sleeper,
+  // since anybody called the second.
+  void count_my_armings() { watched_ = std::this_thread::get_id(); }
+  void count_armings_anew() { armings_ = 0; }
+  [[nodiscard]] std::uint64_t armings() const { return armings_.load(); }
 
   Result<Address> listen(const Address& address) override { return address; }
   Result<LinkId> connect(const Address&) override { return LinkId{1}; }
@@ -51,11 +58,13 @@ class FakeTransport final : public Transport {
     eventfd_t rings = 0;
     if (std::exchange(maybe_rung_, false)) ::eventfd_read(wake_.get(), &rings);
     const std::uint64_t arrived = arrived_.load();
+    if (arrived != handled_.load()) handled_by_ = std::this_thread::get_id();
     const std::uint64_t before = handled_.exchange(arrived);
     if (waiter_ != nullptr && arrived >= complete_at_) std::exchange(waiter_, nullptr)->complete();
     return arrived - before;
   }
   bool prepare_to_sleep() override {
+    if (watched_.load() == std::this_thread::get_id()) armings_.fetch_add(1);
     armed_.store(true);
     maybe_rung_ = true;
     return arrived_.load() == handled_.load();
@@ -67,6 +76,9 @@ class FakeTransport final : public Transport {
   std::atomic<std::uint64_t> arrived_{0};
   std::atomic<std::uint64_t> handled_{0};
   std::atomic<bool> armed_{false};
+  std::atomic<std::thread::id> handled_by_{};
+  std::atomic<std::thread::id> watched_{};
+  std::atomic<std::uint64_t> armings_{0};
   bool maybe_rung_ = false;
   Waiter* waiter_ = nullptr;
   std::uint64_t complete_at_ = 0;

@@ -123,6 +123,61 @@ TEST(Reactor, OutsideWorkWakesSleepersInEveryModeAndIsNeverLost) {
   }
 }
 
+// Its first sleep, on behalf of itself alone, and the one after it, in epoll.
+constexpr std::uint64_t kArmingsOfALongWait = 2;
+
+TEST(Reactor, WhoHasWaitedForLongIsWokenByTheEventItself) {
+  auto reactor = make_reactor(0);
+  FakeTransport transport;
+  ASSERT_TRUE(reactor->add(transport));
+  ASSERT_TRUE(reactor->start());
+  for (std::uint64_t round = 1; round <= 20; ++round) {
+    Waiter waiter;
+    transport.count_armings_anew();
+    std::thread waiting([&] {
+      transport.count_my_armings();
+      reactor->post([&, round] { transport.complete_on(waiter, round); });
+      EXPECT_TRUE(reactor->wait(waiter, reactor->now() + kPatience));
+    });
+    EXPECT_TRUE(eventually([&] { return transport.armings() >= kArmingsOfALongWait; }));
+    const auto who = waiting.get_id();
+    transport.deliver();
+    waiting.join();
+    EXPECT_EQ(transport.handled_by(), who) << "round " << round;
+  }
+  // The progress thread is on duty again.
+  transport.deliver();
+  EXPECT_TRUE(eventually([&] { return transport.handled() == 21; }));
+  reactor->stop();
+  reactor->remove(transport);
+}
+
+TEST(Reactor, OthersThatWaitOutlastTheOneThatSleepsForAll) {
+  for (int round = 0; round < 20; ++round) {
+    auto reactor = make_reactor(0);
+    FakeTransport transport;
+    ASSERT_TRUE(reactor->add(transport));
+    ASSERT_TRUE(reactor->start());
+    Waiter first;
+    std::thread sentry([&] {
+      transport.count_my_armings();
+      EXPECT_TRUE(reactor->wait(first, reactor->now() + kPatience));
+    });
+    EXPECT_TRUE(eventually([&] { return transport.armings() >= kArmingsOfALongWait; }));
+    std::vector<Waiter> others(4);
+    std::vector<std::thread> threads;
+    for (Waiter& waiter : others) {
+      threads.emplace_back([&] { EXPECT_TRUE(reactor->wait(waiter, reactor->now() + kPatience)); });
+    }
+    reactor->post([&] { first.complete(); });
+    sentry.join();
+    for (Waiter& waiter : others) reactor->post([&] { waiter.complete(); });
+    for (std::thread& thread : threads) thread.join();
+    reactor->stop();
+    reactor->remove(transport);
+  }
+}
+
 TEST(Reactor, ManyThreadsWaitPostAndVisitAtOnce) {
   for (const std::int64_t spin_us : {0, 50}) {
     auto reactor = make_reactor(spin_us);
