@@ -1,6 +1,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 #include <utility>
@@ -38,8 +39,10 @@ struct alignas(128) Rounds {
   Status status;
 };
 
-// Each thread does rounds of its own. The rate is of all together, from when all of them run until
-// the first has done enough: what the others would do after that they would do without it.
+// Each thread does rounds of its own, on a core that it shares with as few others as there can be:
+// some rows are over before the system has moved two of them apart. The rate is of all together,
+// from when all of them run until the first has done enough: what the others would do after that
+// they would do without it.
 template <class Round>  // Status(thread, number)
 Result<Sample> in_threads(const Scope& scope, std::size_t threads, const Round& round,
                           std::size_t most_rounds = 200'000) {
@@ -50,6 +53,7 @@ Result<Sample> in_threads(const Scope& scope, std::size_t threads, const Round& 
   std::atomic<std::uint64_t> over_ns{UINT64_MAX};
   const auto work = [&](std::size_t thread) -> Status {
     auto& [times, last_ns, status] = all[thread];
+    run_on_core(static_cast<int>(thread % std::max(std::thread::hardware_concurrency(), 1U)));
     times.resize(enough.rounds);  // touched, too
     times.clear();
     ready.fetch_add(1);
@@ -246,8 +250,9 @@ Result<Table> run_ref_threads(const Scope& scope) {
   }
   GODWIT_CHECK(measure_firsts(scope, table));
   table.notes.push_back(fmt::format(
-      "Not pinned; everybody spins {} us before it sleeps. The ratio is of the rates of "
-      "all threads together. Where one thread and the node keep all cores busy, there is "
+      "Each thread has a core, as far as there are any; the node is not pinned. Everybody spins "
+      "{} us before it sleeps. The ratio is of the rates of all threads together. Where one thread "
+      "and the node keep all cores busy, there is "
       "nothing left for a second one.",
       kDefaultSpinUs));
   return table;

@@ -61,7 +61,7 @@ bool Reactor::take_from_others() noexcept {
 // The owner goes. Either the visitors look after the reactor (client mode), or the transports are
 // armed and somebody is asleep in epoll, awake, or waking up.
 void Reactor::leave() {
-  count_visit();
+  visits_.store(visits_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   const bool visitors_look_after =
       client_mode_.load(std::memory_order_relaxed) || enter_client_mode();
   if (visitors_look_after && !client_sentry_.load(std::memory_order_relaxed)) {
@@ -77,23 +77,15 @@ void Reactor::leave() {
   if (!armed || sleeper_late || in_epoll_.load(std::memory_order_seq_cst) == 0) rouse();
 }
 
-void Reactor::count_visit() {
-  visits_.store(visits_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-}
-
 bool Reactor::enter_client_mode() {
   if (!started_.load(std::memory_order_relaxed)) return true;  // there are only visitors
   const Time time = now();
   quick_leaves_ = time - left_at_ < kQuickly ? quick_leaves_ + 1 : 0;
   left_at_ = time;
   if (quick_leaves_ < kQuickLeaves) return false;
-  begin_client_mode();
-  return true;
-}
-
-void Reactor::begin_client_mode() {
   client_mode_.store(true, std::memory_order_relaxed);
   rouse();  // from epoll to patrol
+  return true;
 }
 
 // The owner goes, and visitors look after the reactor. A regular that others complained about has
@@ -147,7 +139,7 @@ void Reactor::wait_on(Waiter& waiter, Time deadline, bool owns) {
       break;
     }
     const Time before = now();
-    was_sentry = sleep_as_sentry(waiter, deadline, longest_sleep >= kQuickly);
+    was_sentry = sleep_as_sentry(waiter, deadline);
     longest_sleep = std::max(longest_sleep, now() - before);
     slept = true;
   }
@@ -175,19 +167,14 @@ bool Reactor::drive(Waiter& waiter, Time deadline) {
 
 // The owner, idle. Where visitors look after the reactor it becomes the thread that sleeps in
 // epoll, so that the event it waits for wakes it directly; otherwise the thread that is there
-// already goes on, and is relieved by who has waited for long: being woken by a thread that was
-// woken itself takes twice as long. Returns without owning; true: it was that thread.
-bool Reactor::sleep_as_sentry(Waiter& waiter, Time deadline, bool waits_long) {
+// already goes on. Returns without owning; true: it was that thread.
+bool Reactor::sleep_as_sentry(Waiter& waiter, Time deadline) {
   const bool visitors_look_after =
       client_mode_.load(std::memory_order_relaxed) || !started_.load(std::memory_order_relaxed);
-  if (client_sentry_.load(std::memory_order_relaxed) || (!visitors_look_after && !waits_long)) {
+  if (!visitors_look_after || client_sentry_.load(std::memory_order_relaxed)) {
     leave();
-    sleep_on(waiter, deadline, waits_long ? kSleepSlice : kQuickly);
+    sleep_on(waiter, deadline);
     return false;
-  }
-  if (!visitors_look_after) {
-    count_visit();  // or the progress thread would take the reactor back at once
-    begin_client_mode();
   }
   if (progress_in_epoll_.load(std::memory_order_acquire)) {
     release();  // it has been roused, and is on its way out
@@ -207,10 +194,10 @@ bool Reactor::sleep_as_sentry(Waiter& waiter, Time deadline, bool waits_long) {
   return true;
 }
 
-void Reactor::sleep_on(Waiter& waiter, Time deadline, Duration slice) {
-  if (!started_.load(std::memory_order_relaxed)) slice = std::min(slice, kUnattendedSlice);
+void Reactor::sleep_on(Waiter& waiter, Time deadline) {
+  const bool alone = !started_.load(std::memory_order_relaxed);
   sleeping_waiters_.fetch_add(1, std::memory_order_seq_cst);
-  waiter.sleep_until(std::min(deadline, now() + slice));
+  waiter.sleep_until(std::min(deadline, now() + (alone ? kUnattendedSlice : kSleepSlice)));
   sleeping_waiters_.fetch_sub(1, std::memory_order_seq_cst);
 }
 
@@ -224,7 +211,7 @@ void Reactor::linger(Waiter& waiter, Time deadline) {
   while (!tired && ownership_.is_occupied() && !waiter.done())
     tired = idleness.expired([this] { return now(); });
   visitors_at_door_.fetch_sub(1, std::memory_order_relaxed);
-  if (tired) sleep_on(waiter, deadline, kSleepSlice);
+  if (tired) sleep_on(waiter, deadline);
 }
 
 }  // namespace godwit::fabric
