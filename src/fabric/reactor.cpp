@@ -219,9 +219,10 @@ bool Reactor::arm() {
 void Reactor::rouse() noexcept {
   if (in_epoll_.exchange(0, std::memory_order_seq_cst) != 0) {
     ::eventfd_write(wake_.get(), 1);
-  } else if (patrol_.exchange(kRoused, std::memory_order_seq_cst) == kNapping) {
-    futex_wake(&patrol_);
+    return;
   }
+  const std::uint32_t before = patrol_.exchange(kRoused, std::memory_order_seq_cst);
+  if (before == kNapping || before == kAsleep) futex_wake(&patrol_);
 }
 
 void Reactor::progress() {
@@ -232,7 +233,7 @@ void Reactor::progress() {
   std::uint64_t visits_seen = 0;
   std::uint64_t polls_seen = 0;
   while (!stopping_.load(std::memory_order_relaxed)) {
-    patrol_.store(kAwake, std::memory_order_seq_cst);
+    patrol_.exchange(kAwake, std::memory_order_seq_cst);
     bool free = ownership_.try_enter();
     const bool visited =
         std::exchange(visits_seen, visits_.load(std::memory_order_relaxed)) != visits_seen;
@@ -250,6 +251,11 @@ void Reactor::progress() {
       continue;
     }
     nap_length = patrol;
+    if (relief_.exchange(false, std::memory_order_relaxed)) {
+      release();
+      nap(patrol);
+      continue;
+    }
     look_at_fds_ = true;
     poll_once();
     if (client_mode_.load(std::memory_order_relaxed)) {
@@ -303,13 +309,20 @@ void Reactor::sleep_in_epoll(Time deadline) {
   in_epoll_.compare_exchange_strong(self, 0, std::memory_order_seq_cst);
 }
 
-// Not at all if it has been roused since it last looked.
+// Not at all if it has been roused since it last looked, and for long only while another thread
+// sleeps in epoll.
 void Reactor::nap(Duration length) {
+  const Duration patrol = std::chrono::microseconds(options_.patrol_us);
+  const std::uint32_t state = length > patrol ? kAsleep : kNapping;
   auto awake = kAwake;
-  if (!patrol_.compare_exchange_strong(awake, kNapping, std::memory_order_seq_cst)) return;
+  if (!patrol_.compare_exchange_strong(awake, state, std::memory_order_seq_cst)) {
+    ::sched_yield();  // perhaps to a thread in epoll that has been rung, and looks first
+    return;
+  }
+  if (in_epoll_.load(std::memory_order_seq_cst) == 0) length = std::min(length, patrol);
   const bool unattended = has_posted_.load(std::memory_order_seq_cst) && !ownership_.is_attended();
   if (!unattended && !stopping_.load(std::memory_order_seq_cst))
-    futex_wait(patrol_, kNapping, now() + length);
+    futex_wait(patrol_, state, now() + length);
 }
 
 }  // namespace godwit::fabric

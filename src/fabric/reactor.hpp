@@ -14,7 +14,8 @@
 // polling and sleeping to them, and the progress thread only looks in every `patrol_us`. That is
 // the longest an event waits if those threads stop coming back. A single thread that comes back so
 // often becomes the regular (see Ownership), until others want in. A thread that waits for long
-// takes the progress thread's place in epoll: what it waits for then wakes it, and nobody else.
+// takes the progress thread's place in epoll: what it waits for then wakes it, and nobody else. All
+// events are handled by that thread then, at its priority.
 #pragma once
 
 #include <atomic>
@@ -22,6 +23,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -119,9 +121,7 @@ class Reactor final : public Scheduler {
   [[nodiscard]] bool take_from_others() noexcept;
   void release() noexcept;
   void leave();
-  void count_visit();
   [[nodiscard]] bool enter_client_mode();
-  void begin_client_mode();
   void consider_regular();
   void rouse() noexcept;
   [[nodiscard]] bool arm();
@@ -137,7 +137,13 @@ class Reactor final : public Scheduler {
   void nap(Duration length);
   void wait_on(Waiter& waiter, Time deadline, bool owns);
   [[nodiscard]] bool drive(Waiter& waiter, Time deadline);
-  bool sleep_as_sentry(Waiter& waiter, Time deadline, bool waits_long);
+  // Of a thread, in one wait.
+  struct Sleeps {
+    Duration longest{0};
+    std::optional<Time> asked_at{};  // for the progress thread's place in epoll, in vain so far
+    bool on_duty = false;            // nobody else may be in epoll
+  };
+  void sleep_as_sentry(Waiter& waiter, Time deadline, Sleeps& sleeps);
   void sleep_on(Waiter& waiter, Time deadline, Duration slice);
   void linger(Waiter& waiter, Time deadline);
 
@@ -173,9 +179,11 @@ class Reactor final : public Scheduler {
   std::atomic<bool> progress_in_epoll_{false};
   // The progress thread, outside epoll; its futex.
   static constexpr std::uint32_t kAwake = 0;
-  static constexpr std::uint32_t kNapping = 1;
-  static constexpr std::uint32_t kRoused = 2;  // and has not looked since
+  static constexpr std::uint32_t kNapping = 1;  // for patrol_us at most
+  static constexpr std::uint32_t kAsleep = 2;   // for longer: it relies on the one in epoll
+  static constexpr std::uint32_t kRoused = 3;   // and has not looked since
   std::atomic<std::uint32_t> patrol_{kAwake};
+  std::atomic<bool> relief_{false};  // somebody wants its place in epoll
   std::atomic<std::uint32_t> sleeping_waiters_{0};
   std::atomic<std::uint32_t> visitors_at_door_{0};  // the progress thread makes way for them
   std::atomic<std::uintptr_t> progress_tag_{0};

@@ -23,6 +23,8 @@ constexpr Duration kQuickly = std::chrono::microseconds(200);
 constexpr Duration kSleepSlice = std::chrono::milliseconds(100);
 constexpr Duration kUnattendedSlice = std::chrono::milliseconds(1);
 constexpr std::uint32_t kPollsPerDeadline = 64;
+// How long a thread tries to take the progress thread's place: longer than that takes to wake up.
+constexpr Duration kReliefPatience = std::chrono::milliseconds(1);
 // How long a visitor waits at the door: a few polls of the progress thread, if that runs now.
 constexpr int kDoorSpins = 32;
 constexpr std::uint32_t kMostVisitsOfARegular = 65536;
@@ -117,9 +119,8 @@ bool Reactor::wait(Waiter& waiter, Time deadline) {
 
 // `owns`: this thread has entered already.
 void Reactor::wait_on(Waiter& waiter, Time deadline, bool owns) {
-  Duration longest_sleep{0};
+  Sleeps sleeps;
   bool slept = false;
-  bool was_sentry = false;
   while (!waiter.done() && !stopping_.load(std::memory_order_relaxed)) {
     if (!owns && !ownership_.try_enter() && !take_from_others()) {
       linger(waiter, deadline);
@@ -127,24 +128,28 @@ void Reactor::wait_on(Waiter& waiter, Time deadline, bool owns) {
       continue;
     }
     owns = false;  // whichever way it goes on
-    was_sentry = false;
+    sleeps.on_duty = false;
     if (std::exchange(slept, false)) look_at_fds_ = true;
     if (drive(waiter, deadline)) {
       // A long sleep has ended the quick succession of visits.
-      if (longest_sleep > kQuickly) {
+      if (sleeps.longest > kQuickly) {
         client_mode_.store(false, std::memory_order_relaxed);
         quick_leaves_ = 0;
       }
+      if (sleeps.asked_at) relief_.store(false, std::memory_order_relaxed);
       leave();
       break;
     }
     const Time before = now();
-    was_sentry = sleep_as_sentry(waiter, deadline);
-    longest_sleep = std::max(longest_sleep, now() - before);
+    sleep_as_sentry(waiter, deadline, sleeps);
+    sleeps.longest = std::max(sleeps.longest, now() - before);
     slept = true;
   }
   if (owns) leave();
-  if (was_sentry) rouse();  // nobody has taken its place in epoll
+  if (sleeps.on_duty) {
+    relief_.store(false, std::memory_order_relaxed);
+    rouse();  // nobody has taken its place in epoll
+  }
 }
 
 // The owner polls. True: the waiter is done or its time is up; false: nothing has happened for a
@@ -166,38 +171,57 @@ bool Reactor::drive(Waiter& waiter, Time deadline) {
 }
 
 // The owner, idle. Where visitors look after the reactor it becomes the thread that sleeps in
-// epoll, so that the event it waits for wakes it directly; otherwise the thread that is there
-// already goes on. Returns without owning; true: it was that thread.
-bool Reactor::sleep_as_sentry(Waiter& waiter, Time deadline) {
+// epoll, so that the event it waits for wakes it directly; otherwise the progress thread is there
+// already. Who has waited for long relieves it: being woken by a thread that was woken itself takes
+// twice as long. Returns without owning.
+void Reactor::sleep_as_sentry(Waiter& waiter, Time deadline, Sleeps& sleeps) {
   const bool visitors_look_after =
       client_mode_.load(std::memory_order_relaxed) || !started_.load(std::memory_order_relaxed);
-  if (!visitors_look_after || client_sentry_.load(std::memory_order_relaxed)) {
+  const bool waits_long = sleeps.longest >= kQuickly;
+  const bool in_vain = sleeps.asked_at && now() - *sleeps.asked_at > kReliefPatience;
+  if (client_sentry_.load(std::memory_order_relaxed) || in_vain ||
+      (!visitors_look_after && !waits_long)) {
+    sleeps.asked_at.reset();
     leave();
-    sleep_on(waiter, deadline);
-    return false;
+    sleep_on(waiter, deadline, waits_long ? kSleepSlice : kQuickly);
+    return;
   }
+  sleeps.on_duty = true;
   if (progress_in_epoll_.load(std::memory_order_acquire)) {
-    release();  // it has been roused, and is on its way out
+    // On its way out, where visitors look after the reactor; otherwise it has to be asked.
+    if (!visitors_look_after && !relief_.exchange(true, std::memory_order_relaxed)) rouse();
+    if (!visitors_look_after && !sleeps.asked_at) sleeps.asked_at = now();
+    release();
     ::sched_yield();
-    return false;
+    return;
   }
   if (!arm() || !waiter.enter_epoll(wake_.get())) {
     release();
-    return false;
+    return;
   }
+  sleeps.asked_at.reset();
+  relief_.store(false, std::memory_order_relaxed);
   client_sentry_.store(true, std::memory_order_relaxed);  // the owner's, like all who read it
   sleep_in_epoll(std::min(deadline, timers_.next_due()));
   client_sentry_.store(false, std::memory_order_relaxed);
   waiter.leave_epoll();
-  // Others may rely on this thread in epoll; the progress thread sees to them.
-  if (sleeping_waiters_.load(std::memory_order_seq_cst) != 0) rouse();
-  return true;
+  // Others may rely on this thread in epoll, and who looks after the reactor may go without a word;
+  // the progress thread sees to them.
+  if (client_mode_.load(std::memory_order_relaxed) &&
+      sleeping_waiters_.load(std::memory_order_seq_cst) != 0) {
+    rouse();
+  }
 }
 
-void Reactor::sleep_on(Waiter& waiter, Time deadline) {
-  const bool alone = !started_.load(std::memory_order_relaxed);
+void Reactor::sleep_on(Waiter& waiter, Time deadline, Duration slice) {
+  if (!started_.load(std::memory_order_relaxed)) slice = std::min(slice, kUnattendedSlice);
   sleeping_waiters_.fetch_add(1, std::memory_order_seq_cst);
-  waiter.sleep_until(std::min(deadline, now() + (alone ? kUnattendedSlice : kSleepSlice)));
+  // The progress thread may rely on one in epoll that has been woken, and turned away since.
+  if (patrol_.load(std::memory_order_seq_cst) == kAsleep &&
+      in_epoll_.load(std::memory_order_seq_cst) == 0) {
+    rouse();
+  }
+  waiter.sleep_until(std::min(deadline, now() + slice));
   sleeping_waiters_.fetch_sub(1, std::memory_order_seq_cst);
 }
 
@@ -211,7 +235,7 @@ void Reactor::linger(Waiter& waiter, Time deadline) {
   while (!tired && ownership_.is_occupied() && !waiter.done())
     tired = idleness.expired([this] { return now(); });
   visitors_at_door_.fetch_sub(1, std::memory_order_relaxed);
-  if (tired) sleep_on(waiter, deadline);
+  if (tired) sleep_on(waiter, deadline, kSleepSlice);
 }
 
 }  // namespace godwit::fabric
