@@ -243,10 +243,16 @@ void Reactor::progress() {
     if (!free && (!polled || has_posted_.load(std::memory_order_relaxed)))
       free = ownership_.try_evict();
     // Somebody polls, or sleeps in epoll for everybody and must not be disarmed. The longer that
-    // goes on, the less often this thread looks in.
+    // goes on, the less often this thread looks in; unless visitors leave without a word.
     if (!free || client_sentry_.load(std::memory_order_relaxed)) {
-      if (free) release();
-      nap_length = visited || polled ? patrol : std::min(nap_length * 2, kLongestNap);
+      const bool in_silence = !free || client_mode_.load(std::memory_order_relaxed);
+      if (free) {
+        // It has been rung, and is on its way.
+        if (in_epoll_.load(std::memory_order_seq_cst) == 0) poll_once();
+        release();
+      }
+      nap_length =
+          in_silence && (visited || polled) ? patrol : std::min(nap_length * 2, kLongestNap);
       nap(nap_length);
       continue;
     }

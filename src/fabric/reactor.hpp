@@ -145,7 +145,8 @@ class Reactor final : public Scheduler {
   };
   void sleep_as_sentry(Waiter& waiter, Time deadline, Sleeps& sleeps);
   void sleep_on(Waiter& waiter, Time deadline, Duration slice);
-  void linger(Waiter& waiter, Time deadline);
+  void give_duty_back(Sleeps& sleeps);
+  void linger(Waiter& waiter, Time deadline, Sleeps& sleeps);
 
   const Options options_;
   Watches watches_;

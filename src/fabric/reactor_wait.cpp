@@ -123,7 +123,7 @@ void Reactor::wait_on(Waiter& waiter, Time deadline, bool owns) {
   bool slept = false;
   while (!waiter.done() && !stopping_.load(std::memory_order_relaxed)) {
     if (!owns && !ownership_.try_enter() && !take_from_others()) {
-      linger(waiter, deadline);
+      linger(waiter, deadline, sleeps);
       if (now() >= deadline) break;
       continue;
     }
@@ -146,10 +146,16 @@ void Reactor::wait_on(Waiter& waiter, Time deadline, bool owns) {
     slept = true;
   }
   if (owns) leave();
-  if (sleeps.on_duty) {
-    relief_.store(false, std::memory_order_relaxed);
-    rouse();  // nobody has taken its place in epoll
-  }
+  if (sleeps.on_duty) give_duty_back(sleeps);
+}
+
+// To the progress thread, which must not nap for the sake of one that is not there: nobody else has
+// taken its place in epoll.
+void Reactor::give_duty_back(Sleeps& sleeps) {
+  if (sleeps.asked_at) relief_.store(false, std::memory_order_relaxed);
+  sleeps.asked_at.reset();
+  sleeps.on_duty = false;
+  rouse();
 }
 
 // The owner polls. True: the waiter is done or its time is up; false: nothing has happened for a
@@ -178,16 +184,19 @@ void Reactor::sleep_as_sentry(Waiter& waiter, Time deadline, Sleeps& sleeps) {
   const bool visitors_look_after =
       client_mode_.load(std::memory_order_relaxed) || !started_.load(std::memory_order_relaxed);
   const bool waits_long = sleeps.longest >= kQuickly;
-  const bool in_vain = sleeps.asked_at && now() - *sleeps.asked_at > kReliefPatience;
+  const bool progress_is_there = progress_in_epoll_.load(std::memory_order_acquire);
+  const bool in_vain =
+      progress_is_there && sleeps.asked_at && now() - *sleeps.asked_at > kReliefPatience;
   if (client_sentry_.load(std::memory_order_relaxed) || in_vain ||
       (!visitors_look_after && !waits_long)) {
+    if (sleeps.asked_at) relief_.store(false, std::memory_order_relaxed);
     sleeps.asked_at.reset();
     leave();
     sleep_on(waiter, deadline, waits_long ? kSleepSlice : kQuickly);
     return;
   }
   sleeps.on_duty = true;
-  if (progress_in_epoll_.load(std::memory_order_acquire)) {
+  if (progress_is_there) {
     // On its way out, where visitors look after the reactor; otherwise it has to be asked.
     if (!visitors_look_after && !relief_.exchange(true, std::memory_order_relaxed)) rouse();
     if (!visitors_look_after && !sleeps.asked_at) sleeps.asked_at = now();
@@ -227,7 +236,7 @@ void Reactor::sleep_on(Waiter& waiter, Time deadline, Duration slice) {
 
 // Somebody else owns the reactor and will probably complete the waiter on the way; the progress
 // thread makes way.
-void Reactor::linger(Waiter& waiter, Time deadline) {
+void Reactor::linger(Waiter& waiter, Time deadline, Sleeps& sleeps) {
   Courtesy courtesy;  // not the owner's
   Idleness idleness(options_.spin_us, courtesy);
   bool tired = false;
@@ -235,7 +244,9 @@ void Reactor::linger(Waiter& waiter, Time deadline) {
   while (!tired && ownership_.is_occupied() && !waiter.done())
     tired = idleness.expired([this] { return now(); });
   visitors_at_door_.fetch_sub(1, std::memory_order_relaxed);
-  if (tired) sleep_on(waiter, deadline, kSleepSlice);
+  if (!tired) return;
+  if (sleeps.asked_at) give_duty_back(sleeps);
+  sleep_on(waiter, deadline, kSleepSlice);
 }
 
 }  // namespace godwit::fabric
