@@ -44,6 +44,8 @@ class FakeTransport final : public Transport {
   // since anybody called the second.
   void count_my_armings() { watched_ = std::this_thread::get_id(); }
   void count_armings_anew() { armings_ = 0; }
+  // What arrives now ends a sleep.
+  [[nodiscard]] bool is_armed() const { return armed_.load(); }
   [[nodiscard]] std::uint64_t armings() const { return armings_.load(); }
 
   Result<Address> listen(const Address& address) override { return address; }

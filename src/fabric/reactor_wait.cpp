@@ -192,7 +192,11 @@ void Reactor::sleep_as_sentry(Waiter& waiter, Time deadline, Sleeps& sleeps) {
     if (sleeps.asked_at) relief_.store(false, std::memory_order_relaxed);
     sleeps.asked_at.reset();
     leave();
-    sleep_on(waiter, deadline, waits_long ? kSleepSlice : kQuickly);
+    // Unless that was one leave of many: then the progress thread goes on patrol, and it is this
+    // thread's turn to look after the reactor.
+    if (visitors_look_after || !client_mode_.load(std::memory_order_relaxed)) {
+      sleep_on(waiter, deadline, waits_long ? kSleepSlice : kQuickly);
+    }
     return;
   }
   sleeps.on_duty = true;
