@@ -244,11 +244,10 @@ void Reactor::progress() {
       free = ownership_.try_evict();
     // Somebody polls, or sleeps in epoll for everybody and must not be disarmed. The longer that
     // goes on, the less often this thread looks in; unless visitors leave without a word.
-    if (!free || client_sentry_.load(std::memory_order_relaxed)) {
+    if (!free || client_sentry_.load(std::memory_order_acquire)) {
       const bool in_silence = !free || client_mode_.load(std::memory_order_relaxed);
       if (free) {
-        // It has been rung, and is on its way.
-        if (in_epoll_.load(std::memory_order_seq_cst) == 0) poll_once();
+        stand_in_for_sentry();
         release();
       }
       nap_length =
@@ -270,8 +269,7 @@ void Reactor::progress() {
         nap(patrol);
         continue;
       }
-      client_mode_.store(false, std::memory_order_relaxed);
-      quick_leaves_ = 0;
+      end_client_mode();
     }
     keep_polling();
     // A visitor at the door comes in meanwhile, and when it leaves need not wake anybody: that
@@ -284,6 +282,18 @@ void Reactor::progress() {
       release();
     }
   }
+}
+
+// The owner. A thread that has been rung in epoll may not get a core for long, by its priority or
+// for the cores' other work: nothing waits for it.
+void Reactor::stand_in_for_sentry() {
+  if (in_epoll_.load(std::memory_order_seq_cst) != 0) {
+    const Time time = now();
+    if (time < epoll_deadline_ && watches_.sleep(time, time) < 0) return;
+    rouse();
+  }
+  look_at_fds_ = true;
+  poll_once();
 }
 
 // Polls until nothing has happened for spin_us, or somebody else wants to.

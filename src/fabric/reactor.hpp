@@ -122,6 +122,7 @@ class Reactor final : public Scheduler {
   void release() noexcept;
   void leave();
   [[nodiscard]] bool enter_client_mode();
+  void end_client_mode() noexcept;
   void consider_regular();
   void rouse() noexcept;
   [[nodiscard]] bool arm();
@@ -132,6 +133,7 @@ class Reactor final : public Scheduler {
   std::size_t look_at_clock();
 
   void progress();
+  void stand_in_for_sentry();
   void keep_polling();
   void sleep_in_epoll(Time deadline);
   void nap(Duration length);

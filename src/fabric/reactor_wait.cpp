@@ -66,7 +66,7 @@ void Reactor::leave() {
   visits_.store(visits_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   const bool visitors_look_after =
       client_mode_.load(std::memory_order_relaxed) || enter_client_mode();
-  if (visitors_look_after && !client_sentry_.load(std::memory_order_relaxed)) {
+  if (visitors_look_after && !client_sentry_.load(std::memory_order_acquire)) {
     consider_regular();
     release();
     return;
@@ -88,6 +88,11 @@ bool Reactor::enter_client_mode() {
   client_mode_.store(true, std::memory_order_relaxed);
   rouse();  // from epoll to patrol
   return true;
+}
+
+void Reactor::end_client_mode() noexcept {
+  client_mode_.store(false, std::memory_order_relaxed);
+  quick_leaves_ = 0;
 }
 
 // The owner goes, and visitors look after the reactor. A regular that others complained about has
@@ -132,10 +137,7 @@ void Reactor::wait_on(Waiter& waiter, Time deadline, bool owns) {
     if (std::exchange(slept, false)) look_at_fds_ = true;
     if (drive(waiter, deadline)) {
       // A long sleep has ended the quick succession of visits.
-      if (sleeps.longest > kQuickly) {
-        client_mode_.store(false, std::memory_order_relaxed);
-        quick_leaves_ = 0;
-      }
+      if (sleeps.longest > kQuickly) end_client_mode();
       if (sleeps.asked_at) relief_.store(false, std::memory_order_relaxed);
       leave();
       break;
@@ -167,9 +169,10 @@ bool Reactor::drive(Waiter& waiter, Time deadline) {
                          std::memory_order_relaxed);
     const std::size_t work = poll_once();
     if (waiter.done() || stopping_.load(std::memory_order_relaxed)) return true;
+    // Also while others' events keep it from being idle.
+    if (polls_ % kPollsPerDeadline == 0 && now() >= deadline) return true;
     if (work != 0) {
       idleness.reset();
-      if (polls_ % kPollsPerDeadline == 0 && now() >= deadline) return true;
     } else if (idleness.expired([this] { return now(); })) {
       return now() >= deadline;
     }
@@ -187,10 +190,11 @@ void Reactor::sleep_as_sentry(Waiter& waiter, Time deadline, Sleeps& sleeps) {
   const bool progress_is_there = progress_in_epoll_.load(std::memory_order_acquire);
   const bool in_vain =
       progress_is_there && sleeps.asked_at && now() - *sleeps.asked_at > kReliefPatience;
-  if (client_sentry_.load(std::memory_order_relaxed) || in_vain ||
+  if (client_sentry_.load(std::memory_order_acquire) || in_vain ||
       (!visitors_look_after && !waits_long)) {
     if (sleeps.asked_at) relief_.store(false, std::memory_order_relaxed);
     sleeps.asked_at.reset();
+    if (in_vain) end_client_mode();  // it will be looked after by the one that does not come out
     leave();
     // Unless that was one leave of many: then the progress thread goes on patrol, and it is this
     // thread's turn to look after the reactor.
@@ -203,7 +207,7 @@ void Reactor::sleep_as_sentry(Waiter& waiter, Time deadline, Sleeps& sleeps) {
   if (progress_is_there) {
     // On its way out, where visitors look after the reactor; otherwise it has to be asked.
     if (!visitors_look_after && !relief_.exchange(true, std::memory_order_relaxed)) rouse();
-    if (!visitors_look_after && !sleeps.asked_at) sleeps.asked_at = now();
+    if (!sleeps.asked_at) sleeps.asked_at = now();
     release();
     ::sched_yield();
     return;
@@ -216,12 +220,13 @@ void Reactor::sleep_as_sentry(Waiter& waiter, Time deadline, Sleeps& sleeps) {
   relief_.store(false, std::memory_order_relaxed);
   client_sentry_.store(true, std::memory_order_relaxed);  // the owner's, like all who read it
   sleep_in_epoll(std::min(deadline, timers_.next_due()));
-  client_sentry_.store(false, std::memory_order_relaxed);
+  client_sentry_.store(false, std::memory_order_release);
   waiter.leave_epoll();
-  // Others may rely on this thread in epoll, and who looks after the reactor may go without a word;
-  // the progress thread sees to them.
+  // Others may rely on this thread in epoll, or the progress thread naps for long for its sake; and
+  // who looks after the reactor may go without a word.
   if (client_mode_.load(std::memory_order_relaxed) &&
-      sleeping_waiters_.load(std::memory_order_seq_cst) != 0) {
+      (sleeping_waiters_.load(std::memory_order_seq_cst) != 0 ||
+       patrol_.load(std::memory_order_seq_cst) == kAsleep)) {
     rouse();
   }
 }

@@ -1,5 +1,8 @@
 // Threads that wait, and so drive the reactor.
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -225,6 +228,99 @@ TEST(Reactor, OthersThatWaitOutlastTheOneThatSleepsForAll) {
     for (Waiter& waiter : others) reactor->post([&] { waiter.complete(); });
     for (std::thread& thread : threads) thread.join();
     reactor->stop();
+    reactor->remove(transport);
+  }
+}
+
+// A thread that gets no core, in the middle of whatever it does, until it is let go on.
+class Frozen {
+ public:
+  explicit Frozen(pthread_t thread) {
+    frozen_ = false;
+    go_on_ = false;
+    struct sigaction freeze{};
+    freeze.sa_handler = [](int) {
+      frozen_ = true;
+      while (!go_on_) ::usleep(1'000);
+    };
+    ::sigaction(SIGUSR1, &freeze, &before_);
+    ::pthread_kill(thread, SIGUSR1);
+    EXPECT_TRUE(eventually([] { return frozen_.load(); }));
+  }
+  Frozen(const Frozen&) = delete;
+  Frozen& operator=(const Frozen&) = delete;
+  ~Frozen() {
+    go_on_ = true;
+    ::sigaction(SIGUSR1, &before_, nullptr);
+  }
+
+ private:
+  static inline std::atomic<bool> frozen_{false};
+  static inline std::atomic<bool> go_on_{false};
+  struct sigaction before_{};
+};
+
+TEST(Reactor, NobodyWaitsForASleeperThatGetsNoCore) {
+  auto reactor = make_reactor(0);
+  FakeTransport transport;
+  ASSERT_TRUE(reactor->add(transport));
+  ASSERT_TRUE(reactor->start());
+  Waiter waiter;
+  std::thread waiting([&] {
+    transport.count_my_armings();
+    EXPECT_TRUE(reactor->wait(waiter, reactor->now() + kPatience));
+  });
+  EXPECT_TRUE(eventually([&] { return transport.armings() >= kArmingsOfALongWait; }));
+  {
+    const Frozen frozen(waiting.native_handle());
+    for (std::uint64_t event = 1; event <= 3; ++event) {
+      transport.deliver();
+      EXPECT_TRUE(eventually([&] { return transport.handled() == event; })) << event;
+    }
+    std::atomic<bool> in_time{false};
+    reactor->post([&] {
+      reactor->post_at(reactor->now() + std::chrono::milliseconds(5), [&] { in_time = true; });
+    });
+    EXPECT_TRUE(eventually([&] { return in_time.load(); }));
+  }
+  reactor->post([&] { waiter.complete(); });
+  waiting.join();
+  reactor->stop();
+  reactor->remove(transport);
+}
+
+// Has something for others every other time that it is asked, for two seconds.
+class BusyTransport final : public Transport {
+ public:
+  explicit BusyTransport(std::uint64_t first) : polls_(first) {}
+  Result<Address> listen(const Address& address) override { return address; }
+  Result<LinkId> connect(const Address&) override { return LinkId{1}; }
+  Sent send(LinkId, const wire::Header&, std::span<const Bytes>, std::uint64_t) override {
+    return Sent::down;
+  }
+  std::size_t small_limit() const override { return 0; }
+  void close(LinkId) override {}
+  std::size_t poll(std::size_t) override {
+    return std::chrono::steady_clock::now() < until_ ? polls_++ % 2 : 0;
+  }
+  bool prepare_to_sleep() override { return true; }
+  int wake_fd() const override { return -1; }
+
+ private:
+  std::uint64_t polls_;
+  const std::chrono::steady_clock::time_point until_ =
+      std::chrono::steady_clock::now() + std::chrono::seconds(2);
+};
+
+TEST(Reactor, OthersEventsDoNotKeepAWaiterBeyondItsDeadline) {
+  for (const std::uint64_t first : {0, 1}) {
+    auto reactor = make_reactor(50'000);
+    BusyTransport transport(first);
+    ASSERT_TRUE(reactor->add(transport));
+    const Time before = reactor->now();
+    Waiter never;
+    EXPECT_FALSE(reactor->wait(never, before + std::chrono::milliseconds(10)));
+    EXPECT_LT(reactor->now() - before, std::chrono::seconds(1));
     reactor->remove(transport);
   }
 }
