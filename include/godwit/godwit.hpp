@@ -2,6 +2,7 @@
 #pragma once
 
 #include "godwit/bundle.hpp"
+#include "godwit/draft.hpp"
 #include "godwit/error.hpp"
 #include "godwit/explain.hpp"
 #include "godwit/fleet.hpp"

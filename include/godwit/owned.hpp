@@ -141,15 +141,23 @@ class BorrowedMut {
   // those of Ref::update().
   template <class V>
   Status update(const V& value) {
+    return update_with([&](const Ref<T>& newest, std::uint64_t borrow) {
+      return newest.update_by(borrow, value);
+    });
+  }
+  // The newest version.
+  [[nodiscard]] const Ref<T>& ref() const noexcept { return ref_; }
+
+  // For the library: `publish` makes a newer version.
+  template <class Publish>
+  Status update_with(const Publish& publish) {
     // Without the number it would be an update like any other, of what somebody else may borrow.
     if (borrow_ == 0) return detail::has_nothing("this BorrowedMut has nothing: it was moved from");
-    auto next = ref_.update_by(borrow_, value);
+    auto next = publish(ref_, borrow_);
     if (!next) return tl::unexpected(std::move(next).error());
     ref_ = *std::move(next);
     return {};
   }
-  // The newest version.
-  [[nodiscard]] const Ref<T>& ref() const noexcept { return ref_; }
 
  private:
   BorrowedMut(Ref<T> ref, std::uint64_t borrow) : ref_(std::move(ref)), borrow_(borrow) {}
@@ -259,16 +267,7 @@ class Owned {
   // Publishes a new version after the newest. Errors: borrowed; stale (others were quicker twice).
   template <class V>
   Status update(const V& value) {
-    if (!ref_) return owns_nothing();
-    auto next = ref_->update(value);
-    // Who had borrowed it for writing has published one.
-    if (!next && next.error().code == ErrorCode::stale) {
-      if (const Status known = refresh(); !known) return known;
-      next = ref_->update(value);
-    }
-    if (!next) return tl::unexpected(std::move(next).error());
-    ref_ = *std::move(next);
-    return {};
+    return update_with([&](const Ref<T>& newest) { return newest.update(value); });
   }
   // Another object with the same value, at the same home.
   [[nodiscard]] Result<Owned> clone() const {
@@ -300,6 +299,22 @@ class Owned {
     Ref<T> last = ref();
     ref_.reset();
     return last;
+  }
+
+  // For the library: of an object that was made with an owner; and `publish` makes a newer version.
+  [[nodiscard]] static Owned of_new(Ref<T> ref) { return Owned(std::move(ref)); }
+  template <class Publish>
+  Status update_with(const Publish& publish) {
+    if (!ref_) return owns_nothing();
+    auto next = publish(*ref_);
+    // Who had borrowed it for writing has published one.
+    if (!next && next.error().code == ErrorCode::stale) {
+      if (const Status known = refresh(); !known) return known;
+      next = publish(*ref_);
+    }
+    if (!next) return tl::unexpected(std::move(next).error());
+    ref_ = *std::move(next);
+    return {};
   }
 
  private:

@@ -72,14 +72,11 @@ class Promise {
   // error it is not over: it can be tried again, or broken.
   template <class V>
   [[nodiscard]] Result<Ref<T>> set(const V& value) {
-    if (!ref_) return is_over();
-    auto handle = detail::with_encoded<T>(value, [&](detail::ObjectParts parts) {
-      return ref_->door().fulfil(ref_->handle(), parts);
+    return set_with([&](const Ref<T>& promised) {
+      return detail::with_encoded<T>(value, [&](detail::ObjectParts parts) {
+        return promised.door().fulfil(promised.handle(), parts);
+      });
     });
-    if (!handle) return tl::unexpected(std::move(handle).error());
-    const Ref<T> promised = *std::exchange(ref_, std::nullopt);
-    promised.door().forget_promise(promised.handle());
-    return Ref<T>::from(promised.door(), *handle);
   }
   // Breaks it: consumers get this error. Whatever comes back, it is over for this process. Errors:
   // already_exists (it was kept, broken or cancelled before, which stands), not_found, node_lost
@@ -96,6 +93,17 @@ class Promise {
     const Ref<T> promised = *std::exchange(ref_, std::nullopt);
     promised.door().forget_promise(promised.handle());
     return promised;
+  }
+
+  // For the library: `fulfil` keeps it, and returns the handle.
+  template <class Fulfil>
+  [[nodiscard]] Result<Ref<T>> set_with(const Fulfil& fulfil) {
+    if (!ref_) return is_over();
+    auto handle = fulfil(*ref_);
+    if (!handle) return tl::unexpected(std::move(handle).error());
+    const Ref<T> promised = *std::exchange(ref_, std::nullopt);
+    promised.door().forget_promise(promised.handle());
+    return Ref<T>::from(promised.door(), *handle);
   }
 
  private:

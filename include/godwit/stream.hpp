@@ -17,7 +17,11 @@
 //
 // An item is kept until every group has acked it, and its memory goes back then; a topic that is
 // full makes its producers wait. Large items stay in the home's memory: consumers of its host read
-// them there. For what is larger still, send a Handle.
+// them there, and a producer of its host may write them there, too:
+//   auto item = out.draft(1'000'000).value();                // of a Producer<double[]>
+//   solve(*item);                                            // std::span<double>
+//   if (const auto sent = out.send(item); !sent) ...
+// For what is larger still, send a Handle.
 //
 // Where a Redis server is there anyway, it can keep the topics instead; the code is the same:
 //   auto broker = godwit::Broker::connect("redis://127.0.0.1:6379").value();
@@ -43,6 +47,7 @@
 
 #include "godwit/broker.hpp"
 #include "godwit/detail/object_codec.hpp"
+#include "godwit/detail/object_parts.hpp"
 #include "godwit/detail/stream_door.hpp"
 #include "godwit/error.hpp"
 #include "godwit/export.hpp"
@@ -50,6 +55,32 @@
 #include "godwit/topic_status.hpp"
 
 namespace godwit {
+
+// An item, an array of plain elements, that its producer writes where it will lie
+// (Producer::draft()). Move-only; one thread at a time may call its members, any number may write
+// to the elements. The fleet outlives it. Given up, or its process dead, it leaves nothing; sent or
+// moved from, it is empty.
+template <class T>
+class ItemDraft {
+  static_assert(std::is_unbounded_array_v<T>);
+  using Element = std::remove_extent_t<T>;
+
+ public:
+  // To write to, until it is sent. What is there at first is unspecified.
+  [[nodiscard]] std::span<Element> operator*() const noexcept {
+    const std::span<std::byte> bytes = core_.bytes();
+    return {reinterpret_cast<Element*>(bytes.data()), bytes.size() / sizeof(Element)};
+  }
+  // Whether it is memory of the topic's home already.
+  [[nodiscard]] bool in_place() const noexcept { return core_.in_place(); }
+
+  // For the library.
+  explicit ItemDraft(detail::StreamDraft core) noexcept : core_(std::move(core)) {}
+  [[nodiscard]] detail::StreamDraft& core() noexcept { return core_; }
+
+ private:
+  detail::StreamDraft core_;
+};
 
 // Sends values of one type: a plain one, anything msgpack knows, or T[] for arrays of plain
 // elements. Move-only; any thread may send. Destroyed or assigned to, it sends what it has, waiting
@@ -88,6 +119,29 @@ class Producer {
       }
     }
     return send_value(value, key);
+  }
+  // An item of so many elements, for the caller to fill and send(): beyond options.batch_bytes, and
+  // where the home's memory can be mapped, that is memory of the home, and sending it costs one
+  // message. Elsewhere it is memory of this process. Errors: too_large (as of send()),
+  // resource_exhausted (the home's object_budget_mb), node_lost, unreachable.
+  template <class C = Codec>
+    requires(C::kIsArray)
+  [[nodiscard]] Result<ItemDraft<T>> draft(std::uint64_t elements,
+                                           std::string_view key = {}) const {
+    constexpr std::uint64_t kSize = sizeof(typename C::Element);
+    if (const Status fits = detail::check_elements(kSize, {elements}); !fits) {
+      return tl::unexpected(fits.error());
+    }
+    auto made = core_.draft(elements * kSize, key);
+    if (!made) return tl::unexpected(std::move(made).error());
+    return ItemDraft<T>(*std::move(made));
+  }
+  // Of this producer. Errors: as of any other send(); after any the draft is still there, and may
+  // be sent again. If a message was lost, not_found says then that the home had it after all.
+  template <class C = Codec>
+    requires(C::kIsArray)
+  [[nodiscard]] Status send(ItemDraft<T>& item) {
+    return core_.send(item.core());
   }
   // Returns when the home has everything.
   [[nodiscard]] Status flush() {
@@ -221,16 +275,16 @@ class Consumer {
           item->ack();
           continue;
         }
+        // The last of them is let go of, and its ack told of, with the caller's copy.
+        if (index_ == size_) let_go();
         return std::optional<Received<T>>(*std::move(item));
       }
-      delivery_ = {};
-      size_ = 0;
+      let_go();
       auto more = core_.next(at_most);
       if (!more) return tl::unexpected(std::move(more).error());
       if (!*more) return std::optional<Received<T>>();
       delivery_ = **std::move(more);
       size_ = delivery_.size();
-      index_ = 0;
     }
   }
   // From here on, items that this refuses are acked and passed over.
@@ -238,14 +292,17 @@ class Consumer {
   // The group goes on from there, for all its consumers; what they have is theirs no more. Errors:
   // not_found (not kept any more), invalid_argument (beyond the end).
   [[nodiscard]] Status seek(StartAt to) {
-    delivery_ = {};
-    size_ = 0;
-    index_ = 0;
+    let_go();
     return core_.seek(to);
   }
 
  private:
   explicit Consumer(detail::StreamConsumer core) : core_(std::move(core)) {}
+  void let_go() noexcept {
+    delivery_ = {};
+    size_ = 0;
+    index_ = 0;
+  }
 
   detail::StreamDelivery delivery_;
   detail::StreamConsumer core_;  // ends first: what is given back then is not fetched again

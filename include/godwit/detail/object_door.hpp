@@ -61,6 +61,7 @@ class GODWIT_API ObjectDoor {
 
   // Who calls on behalf of this process.
   [[nodiscard]] call::Caller& caller() const noexcept;
+  [[nodiscard]] ref::ObjectAccess& access() const noexcept { return *access_; }
 
   [[nodiscard]] Result<Handle> put(std::uint64_t home, const NewObjectTerms& terms,
                                    ObjectParts parts) const;

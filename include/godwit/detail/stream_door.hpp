@@ -19,10 +19,28 @@
 namespace godwit::ref::stream {
 class ProducerCore;
 class ConsumerCore;
+class ItemDraft;
 class LeasedItems;
 }  // namespace godwit::ref::stream
 
 namespace godwit::detail {
+
+// Of one item. One that was sent or moved from has nothing.
+class GODWIT_API StreamDraft {
+ public:
+  StreamDraft(StreamDraft&&) noexcept;
+  StreamDraft& operator=(StreamDraft&&) noexcept;
+  ~StreamDraft();
+
+  // Empty if it has nothing.
+  [[nodiscard]] std::span<std::byte> bytes() const noexcept;
+  [[nodiscard]] bool in_place() const noexcept;
+
+ private:
+  friend class StreamProducer;
+  explicit StreamDraft(std::unique_ptr<ref::stream::ItemDraft> item) noexcept;
+  std::unique_ptr<ref::stream::ItemDraft> item_;
+};
 
 // Errors are those that stream.hpp documents; invalid_argument of one that was moved from.
 class GODWIT_API StreamProducer {
@@ -35,6 +53,9 @@ class GODWIT_API StreamProducer {
   ~StreamProducer();
 
   [[nodiscard]] Status send(ObjectParts parts, std::string_view key);
+  [[nodiscard]] Result<StreamDraft> draft(std::uint64_t bytes, std::string_view key) const;
+  // Leaves it without anything, unless that fails.
+  [[nodiscard]] Status send(StreamDraft& item);
   [[nodiscard]] Status flush();
   [[nodiscard]] Status close();
   [[nodiscard]] Status abort(ErrorCode code, std::string_view why);

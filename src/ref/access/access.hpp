@@ -58,6 +58,7 @@ struct PutRequest {
   [[nodiscard]] std::uint64_t size() const noexcept;
 };
 
+class Draft;
 class Transfers;
 
 // Any thread. Ends after every view that came from it, and before its host.
@@ -90,6 +91,17 @@ class ObjectAccess {
                                       std::uint64_t borrow = 0);
   [[nodiscard]] Result<Handle> fulfil(const Handle& handle, std::span<const Bytes> parts);
   [[nodiscard]] Status break_promise(const Handle& handle, ErrorCode code, std::string_view why);
+
+  // Memory for so many bytes of an object of that home, for the caller to write to (draft.hpp), and
+  // what it may become. What fails leaves the draft as it is; what does not, without memory.
+  // Errors: also resource_exhausted (of this process), protocol_violation.
+  [[nodiscard]] Result<Draft> begin_draft(NodeId home, std::uint64_t size);
+  [[nodiscard]] Result<Handle> publish(Draft& draft, const NewObject& object,
+                                       std::string_view channel,
+                                       std::span<const std::string> tags);
+  // As update() or fulfil(): an item of that operation, without a ticket.
+  [[nodiscard]] Result<Handle> publish_next(wire::ObjectOp op, const wire::ObjectItem& which,
+                                            Draft& draft);
 
   // `at_most` of zero: the caller's default for each question, and without an end as long as pieces
   // of a large object arrive.

@@ -7,6 +7,7 @@
 #include "base/fail.hpp"
 #include "code/types/type.hpp"
 #include "ref/access/access.hpp"
+#include "ref/access/terms.hpp"
 
 namespace godwit {
 
@@ -35,18 +36,6 @@ static_assert(static_cast<int>(Lifetime::Kind::process) ==
 static_assert(static_cast<int>(Lifetime::Kind::readers) ==
               static_cast<int>(ref::LifetimeKind::readers));
 static_assert(static_cast<int>(ResolvedBy::copy) == static_cast<int>(ref::Path::copy));
-
-ref::Lifetime internal(const Lifetime& lifetime) {
-  return {static_cast<ref::LifetimeKind>(lifetime.kind()), lifetime.reader_count(),
-          lifetime.time()};
-}
-
-ref::NewObject internal(const NewObjectTerms& terms) {
-  return {.type = terms.type,
-          .lifetime = internal(terms.options.lifetime),
-          .owned = terms.owned,
-          .persist = terms.options.persist};
-}
 
 Result<ObjectView> viewed(Result<std::shared_ptr<const ref::View>> view) {
   if (!view) return tl::unexpected(std::move(view).error());
@@ -112,7 +101,7 @@ call::Caller& ObjectDoor::caller() const noexcept {
 Result<Handle> ObjectDoor::put(std::uint64_t home, const NewObjectTerms& terms,
                                ObjectParts parts) const {
   return access_->put({.home = NodeId{home},
-                       .object = internal(terms),
+                       .object = ref::new_object(terms),
                        .parts = parts,
                        .channel = terms.options.channel,
                        .tags = terms.options.tags});
@@ -124,7 +113,7 @@ std::vector<Result<Handle>> ObjectDoor::put_all(std::uint64_t home, const NewObj
   requests.reserve(objects.size());
   for (const auto& object : objects) {
     requests.push_back({.home = NodeId{home},
-                        .object = internal(terms),
+                        .object = ref::new_object(terms),
                         .parts = {&object, 1},
                         .channel = terms.options.channel,
                         .tags = terms.options.tags});

@@ -52,6 +52,14 @@ Result<Handle> made_handle(wire::ObjectAnswerView answer) {
 
 }  // namespace
 
+Result<MutableBytes> memory_of_room(NodeId home, const wire::ObjectAnswer& at,
+                                    const MappedSegment& segment, std::uint64_t size) {
+  if (segment.holds(at.offset, size)) return MutableBytes{segment.data() + at.offset, size};
+  return fail(ErrorCode::protocol_violation,
+              "node {} has reserved {} bytes beyond the end of a segment", to_hex(home.value),
+              size);
+}
+
 std::uint64_t PutRequest::size() const noexcept {
   return total_size(parts);
 }
@@ -87,17 +95,12 @@ Result<ObjectAccess::Room> ObjectAccess::fill(Room room, const wire::ObjectAnswe
     GODWIT_CHECK(write_pieces(room, parts, progress));
     return room;
   }
-  if (!segment->holds(at.offset, size)) {
-    return fail(ErrorCode::protocol_violation,
-                "node {} has reserved {} bytes beyond the end of a segment",
-                to_hex(room.home.value), size);
-  }
-  std::byte* const to = segment->data() + at.offset;
+  GODWIT_TRY(const MutableBytes memory, memory_of_room(room.home, at, *segment, size));
   const std::size_t most = progress != nullptr ? kProgressBytes : SIZE_MAX;
   PieceWalk walk(parts);
   std::uint64_t done = 0;
   for (Bytes piece = walk.next(most); !piece.empty(); piece = walk.next(most)) {
-    std::memcpy(to + done, piece.data(), piece.size());
+    std::memcpy(memory.data() + done, piece.data(), piece.size());
     done += piece.size();
     if (progress != nullptr) (*progress)(done);
   }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/bytes.hpp"
 #include "ref/access/access.hpp"
 
 namespace godwit::ref {
@@ -23,5 +24,10 @@ struct ObjectAccess::Room {
     if (ticket != 0) access->abandon_room(home, ticket);
   }
 };
+
+// The memory that a home's answer to a reservation names, in the segment that it names. Errors:
+// protocol_violation.
+[[nodiscard]] Result<MutableBytes> memory_of_room(NodeId home, const wire::ObjectAnswer& at,
+                                                  const MappedSegment& segment, std::uint64_t size);
 
 }  // namespace godwit::ref

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,6 +20,7 @@
 #include "godwit/error.hpp"
 #include "godwit/stream_options.hpp"
 #include "godwit/topic_status.hpp"
+#include "ref/access/draft.hpp"
 #include "ref/stream/batch.hpp"
 #include "ref/stream/leased_items.hpp"
 
@@ -47,6 +49,12 @@ class TopicOut {
   // what it ended with, what becomes of connections.
   [[nodiscard]] virtual Status append(std::uint64_t sequence, const PackedItems& items,
                                       std::chrono::nanoseconds at_most) = 0;
+  // Room for the image of one item, where the broker keeps those and this process can write to it;
+  // nothing: it cannot. Any thread. Errors: those of ObjectAccess::begin_draft().
+  [[nodiscard]] virtual Result<std::optional<Draft>> room_for(std::size_t bytes);
+  // As append(), of the image that was written there; after an error the room is as it was.
+  [[nodiscard]] virtual Status append_draft(std::uint64_t sequence, Draft& image,
+                                            std::chrono::nanoseconds at_most);
   // With an error, that is what consumers get.
   [[nodiscard]] virtual Status close(ErrorCode code, std::string_view why) = 0;
   // Any thread. `then` runs on a thread that may wait.

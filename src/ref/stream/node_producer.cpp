@@ -27,6 +27,30 @@ Status NodeTopicOut::append(std::uint64_t sequence, const PackedItems& items,
   if (!done && done.error().code == ErrorCode::would_block) {
     done = append_room(request, image_, at_most);
   }
+  return ended(done, bytes, at_most);
+}
+
+// Where the image is larger than what goes in a message; the room is the caller's, as before.
+Result<std::optional<Draft>> NodeTopicOut::room_for(std::size_t bytes) {
+  std::optional<Draft> room;
+  if (!topic_->maps()) return room;
+  GODWIT_TRY(Draft draft, topic_->access().begin_draft(topic_->home(), bytes));
+  if (draft.ticket() != 0) room.emplace(std::move(draft));
+  return room;
+}
+
+Status NodeTopicOut::append_draft(std::uint64_t sequence, Draft& image,
+                                  std::chrono::nanoseconds at_most) {
+  wire::StreamRequest request = topic_->request(StreamOp::append);
+  request.a = sequence;
+  request.b = image.ticket();
+  const auto done = append_ticket(request, at_most);
+  if (done) image.done();
+  return ended(done, image.bytes().size(), at_most);
+}
+
+Status NodeTopicOut::ended(const Result<AnsweredItem>& done, std::size_t bytes,
+                           std::chrono::nanoseconds at_most) const {
   if (done) return {};
   if (done.error().code != ErrorCode::deadline) return tl::unexpected(done.error());
   return fail(ErrorCode::deadline,
@@ -41,11 +65,16 @@ Result<AnsweredItem> NodeTopicOut::append_room(wire::StreamRequest request,
                                                std::span<const Bytes> image,
                                                std::chrono::nanoseconds at_most) {
   GODWIT_TRY(request.b, topic_->access().write_room(topic_->home(), image));
-  detail::CallHandle call = topic_->start(request, {}, at_most);
-  call.wait();
-  auto done = finish_one(std::move(call));
+  auto done = append_ticket(request, at_most);
   if (!done) topic_->access().abandon_room(topic_->home(), request.b);
   return done;
+}
+
+Result<AnsweredItem> NodeTopicOut::append_ticket(const wire::StreamRequest& request,
+                                                 std::chrono::nanoseconds at_most) {
+  detail::CallHandle call = topic_->start(request, {}, at_most);
+  call.wait();
+  return finish_one(std::move(call));
 }
 
 Status NodeTopicOut::close(ErrorCode code, std::string_view why) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,9 @@ class NodeTopicOut final : public TopicOut {
   }
   [[nodiscard]] Status append(std::uint64_t sequence, const PackedItems& items,
                               std::chrono::nanoseconds at_most) override;
+  [[nodiscard]] Result<std::optional<Draft>> room_for(std::size_t bytes) override;
+  [[nodiscard]] Status append_draft(std::uint64_t sequence, Draft& image,
+                                    std::chrono::nanoseconds at_most) override;
   [[nodiscard]] Status close(ErrorCode code, std::string_view why) override;
   void call_later(std::chrono::nanoseconds after, std::function<void()> then) override;
 
@@ -37,6 +41,11 @@ class NodeTopicOut final : public TopicOut {
   [[nodiscard]] Result<AnsweredItem> append_room(wire::StreamRequest request,
                                                  std::span<const Bytes> image,
                                                  std::chrono::nanoseconds at_most);
+  // A room under its ticket.
+  [[nodiscard]] Result<AnsweredItem> append_ticket(const wire::StreamRequest& request,
+                                                   std::chrono::nanoseconds at_most);
+  [[nodiscard]] Status ended(const Result<AnsweredItem>& done, std::size_t bytes,
+                             std::chrono::nanoseconds at_most) const;
 
   const std::shared_ptr<TopicAccess> topic_;
   std::vector<std::byte> index_;  // used again

@@ -18,8 +18,7 @@ ProducerCore::ProducerCore(std::shared_ptr<TopicOut> topic, const ProducerOption
         return bounded;
       }()) {}
 
-Status ProducerCore::send(std::span<const Bytes> parts, std::string_view key) {
-  const std::size_t bytes = total_size(parts);
+Status ProducerCore::check_item(std::uint64_t bytes, std::string_view key) const {
   if (key.size() > kMaxMetadataBytes) {
     return fail(ErrorCode::too_large,
                 "a key of {} bytes is longer than {}: make it part of the item", key.size(),
@@ -30,26 +29,63 @@ Status ProducerCore::send(std::span<const Bytes> parts, std::string_view key) {
                 "an item of {} bytes is beyond {}: put it as an object, and send its handle", bytes,
                 topic_->max_item_bytes());
   }
+  return {};
+}
+
+Status ProducerCore::send(std::span<const Bytes> parts, std::string_view key) {
+  const std::size_t bytes = total_size(parts);
+  GODWIT_CHECK(check_item(bytes, key));
   const std::lock_guard lock(mutex_);
+  GODWIT_CHECK(make_way(bytes));
+  if (bytes > options_.batch_bytes) return send_alone(parts, key);
+  add(parts, key);
+  if (options_.linger.count() <= 0) return flush_within(options_.patience);
+  arm_linger();
+  return {};
+}
+
+Result<ItemDraft> ProducerCore::draft(std::uint64_t bytes, std::string_view key) {
+  GODWIT_CHECK(check_item(bytes, key));
+  if (bytes > options_.batch_bytes) {
+    GODWIT_TRY(auto room, topic_->room_for(ItemDraft::image_bytes(bytes, key.size())));
+    if (room) return ItemDraft(*topic_, *std::move(room), bytes, std::string(key));
+  }
+  Buffer memory = Buffer::allocate(bytes);
+  if (memory.data() == nullptr && bytes != 0) {
+    return fail(ErrorCode::resource_exhausted, "this process has no memory for an item of {} bytes",
+                bytes);
+  }
+  return ItemDraft(*topic_, std::move(memory), std::string(key));
+}
+
+Status ProducerCore::send(ItemDraft& draft) {
+  if (draft.topic() != topic_.get()) {
+    return fail(ErrorCode::invalid_argument,
+                "this item was drafted by another producer than that of topic '{}': send it there",
+                topic_->topic());
+  }
+  if (!draft.in_place()) {
+    const Bytes bytes = draft.bytes();
+    return send({&bytes, 1}, draft.key());
+  }
+  const std::lock_guard lock(mutex_);
+  GODWIT_CHECK(make_way(draft.bytes().size()));
+  return topic_->append_draft(++sequence_, draft.finish_image(), options_.patience);
+}
+
+Status ProducerCore::make_way(std::size_t bytes) {
   if (closed_) {
     return fail(ErrorCode::shutting_down, "topic '{}' was closed by this producer",
                 topic_->topic());
   }
   const bool full = frozen_ || entries_.size() >= options_.batch_items ||
                     (!entries_.empty() && items_.size() + bytes > options_.batch_bytes);
-  if (full) {
-    if (const Status sent = flush_within(options_.patience); !sent) {
-      if (sent.error().code == ErrorCode::shutting_down) return sent;
-      return fail(ErrorCode::overload,
-                  "{} items for topic '{}' could not be delivered, and this one was not taken: {}",
-                  entries_.size(), topic_->topic(), sent.error().message);
-    }
-  }
-  if (bytes > options_.batch_bytes) return send_alone(parts, key);
-  add(parts, key);
-  if (options_.linger.count() <= 0) return flush_within(options_.patience);
-  arm_linger();
-  return {};
+  if (!full) return {};
+  const Status sent = flush_within(options_.patience);
+  if (sent || sent.error().code == ErrorCode::shutting_down) return sent;
+  return fail(ErrorCode::overload,
+              "{} items for topic '{}' could not be delivered, and this one was not taken: {}",
+              entries_.size(), topic_->topic(), sent.error().message);
 }
 
 // A large item goes from where it lies, and is not kept for later.

@@ -14,6 +14,7 @@
 #include "godwit/stream_options.hpp"
 #include "ref/stream/batch.hpp"
 #include "ref/stream/broker.hpp"
+#include "ref/stream/item_draft.hpp"
 
 namespace godwit::ref::stream {
 
@@ -27,6 +28,10 @@ class ProducerCore : public std::enable_shared_from_this<ProducerCore> {
   ProducerCore(std::shared_ptr<TopicOut> topic, const ProducerOptions& options);
 
   [[nodiscard]] Status send(std::span<const Bytes> parts, std::string_view key);
+  // An item of so many bytes for the caller to write, and to send() then. Small ones are memory of
+  // this process, and go together with others.
+  [[nodiscard]] Result<ItemDraft> draft(std::uint64_t bytes, std::string_view key);
+  [[nodiscard]] Status send(ItemDraft& draft);
   [[nodiscard]] Status flush();
   // With an error, that is what consumers get.
   [[nodiscard]] Status close(ErrorCode code, std::string_view why);
@@ -34,7 +39,10 @@ class ProducerCore : public std::enable_shared_from_this<ProducerCore> {
   void abandon();
 
  private:
+  [[nodiscard]] Status check_item(std::uint64_t bytes, std::string_view key) const;
   // All below with the mutex held.
+  // Sends what was gathered before, if an item of so many bytes does not go with it.
+  [[nodiscard]] Status make_way(std::size_t bytes);
   [[nodiscard]] Status send_alone(std::span<const Bytes> parts, std::string_view key);
   [[nodiscard]] Status flush_within(std::chrono::nanoseconds at_most);
   void add(std::span<const Bytes> parts, std::string_view key);

@@ -5,6 +5,7 @@
 
 #include "base/fail.hpp"
 #include "godwit/stream.hpp"
+#include "ref/stream/item_draft.hpp"
 #include "ref/stream/node_broker.hpp"
 #include "ref/stream/producer_core.hpp"
 #include "ref/stream/redis/redis_broker.hpp"
@@ -92,6 +93,34 @@ Status StreamProducer::close() {
 Status StreamProducer::abort(ErrorCode code, std::string_view why) {
   if (core_ == nullptr) return moved_from("Producer");
   return core_->close(code == ErrorCode::none ? ErrorCode::cancelled : code, why);
+}
+
+Result<StreamDraft> StreamProducer::draft(std::uint64_t bytes, std::string_view key) const {
+  if (core_ == nullptr) return moved_from("Producer");
+  GODWIT_TRY(stream::ItemDraft item, core_->draft(bytes, key));
+  return StreamDraft(std::make_unique<stream::ItemDraft>(std::move(item)));
+}
+Status StreamProducer::send(StreamDraft& item) {
+  if (core_ == nullptr) return moved_from("Producer");
+  if (item.item_ == nullptr) {
+    return fail(ErrorCode::invalid_argument,
+                "this draft has nothing: it was sent or moved from, make another one");
+  }
+  GODWIT_CHECK(core_->send(*item.item_));
+  item.item_.reset();
+  return {};
+}
+
+StreamDraft::StreamDraft(std::unique_ptr<stream::ItemDraft> item) noexcept
+    : item_(std::move(item)) {}
+StreamDraft::StreamDraft(StreamDraft&&) noexcept = default;
+StreamDraft& StreamDraft::operator=(StreamDraft&&) noexcept = default;
+StreamDraft::~StreamDraft() = default;
+std::span<std::byte> StreamDraft::bytes() const noexcept {
+  return item_ != nullptr ? item_->bytes() : std::span<std::byte>();
+}
+bool StreamDraft::in_place() const noexcept {
+  return item_ != nullptr && item_->in_place();
 }
 
 StreamDelivery::StreamDelivery(std::shared_ptr<stream::LeasedItems> items) noexcept

@@ -1,0 +1,18 @@
+// What a program says of a new object, as homes understand it.
+#pragma once
+
+#include "godwit/detail/object_door.hpp"
+#include "ref/home/store.hpp"
+
+namespace godwit::ref {
+
+[[nodiscard]] inline NewObject new_object(const detail::NewObjectTerms& terms) noexcept {
+  const godwit::Lifetime& lifetime = terms.options.lifetime;
+  return {.type = terms.type,
+          .lifetime = {static_cast<LifetimeKind>(lifetime.kind()), lifetime.reader_count(),
+                       lifetime.time()},
+          .owned = terms.owned,
+          .persist = terms.options.persist};
+}
+
+}  // namespace godwit::ref
