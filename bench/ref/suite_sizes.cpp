@@ -10,6 +10,7 @@ using Kind = Goal::Kind;
 
 constexpr std::uint64_t kMostOfRedis = 500'000'000;  // its limit is 512 MiB
 constexpr std::uint64_t kLarge = 100'000'000;
+constexpr std::uint64_t kLargestInMessage = 16'384;
 
 Enough enough_of(const Scope& scope, std::uint64_t size) {
   return {.time_ns = scope.quick ? 5'000'000U : 40'000'000U,
@@ -63,9 +64,9 @@ class SizeRows {
   // Where a pointer is all that comes, there is no rate of bytes.
   [[nodiscard]] std::uint64_t moved_by(Way way) const {
     const bool maps = setup_.options().transport == LocalTransport::shm;
-    return way == ways::pointer || (maps && (way == ways::resolve || way == ways::resolve_again))
-               ? 0
-               : size_;
+    const bool hands_over =
+        way == ways::resolve || way == ways::resolve_again || way == ways::draft_and_publish;
+    return way == ways::pointer || (maps && hands_over) ? 0 : size_;
   }
   [[nodiscard]] Measure measure(Way way) {
     return [this, way] { return way(setup_, size_, enough_); };
@@ -89,6 +90,9 @@ Status measure_mapped(Setup& setup, std::uint64_t size, Table& table) {
   const bool spins = setup.options().spin_us > 0;
   SizeRows rows(setup, size);
   rows.add_floor("memcpy into warm memory", ways::copy);
+  if (size > kLargestInMessage) {
+    rows.add("godwit draft + publish, written in place", ways::draft_and_publish);
+  }
   rows.add("godwit put", ways::put);
   rows.add_redis("redis SET", ways::redis_set);
   rows.add_floor("pointer out of a mapped arena", ways::pointer);
@@ -124,6 +128,10 @@ constexpr const char* kRedisNote =
     "Redis over a Unix socket, on the node's core; its rows stand beside Godwit's. The same bytes "
     "each time, by a client that copies nothing itself.";
 
+constexpr const char* kDraftNote =
+    "Draft + publish is what a put costs whoever computes an object where it is to lie: writing it "
+    "is not counted, and nothing copies it.";
+
 constexpr const char* kWhoNote =
     "In another process: objects are put at the node, by one process, and resolved there by a "
     "second one that has not seen them: up to 16 KiB it copies them from memory that the node "
@@ -153,6 +161,7 @@ Result<Table> run_ref_shm(const Scope& scope) {
     GODWIT_CHECK(measure_mapped(*setup, size, table));
   }
   table.notes.push_back(setup->redis() != nullptr ? kRedisNote : "Without Redis: not installed.");
+  table.notes.emplace_back(kDraftNote);
   table.notes.emplace_back(kWhoNote);
   table.notes.emplace_back(zeromq_note(*setup));
   return table;

@@ -9,6 +9,9 @@ namespace godwit::bench::ways {
 
 // --- Godwit ---
 [[nodiscard]] Result<Sample> put(Setup& setup, std::uint64_t size, const Enough& enough);
+// Without what it takes to write it, which whoever computes it in place does anyway.
+[[nodiscard]] Result<Sample> draft_and_publish(Setup& setup, std::uint64_t size,
+                                               const Enough& enough);
 // By the far side, for its first time: the home is asked. The one that put it sleeps by then.
 [[nodiscard]] Result<Sample> resolve(Setup& setup, std::uint64_t size, const Enough& enough);
 // Again and again by the process that put it, which may still have it.

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "calls.hpp"
+#include "godwit/draft.hpp"
 #include "ref/ways.hpp"
 
 namespace godwit::bench::ways {
@@ -117,6 +118,20 @@ Result<Sample> put(Setup& setup, std::uint64_t size, const Enough& enough) {
       refs.push_back(std::move(ref));
       return {};
     });
+  });
+}
+
+Result<Sample> draft_and_publish(Setup& setup, std::uint64_t size, const Enough& enough) {
+  GODWIT_CHECK(have_the_core(setup));
+  return time_puts(size, enough, [&](std::vector<Array>& refs) -> Result<std::uint64_t> {
+    const std::uint64_t begin_ns = floors::now_ns();
+    GODWIT_TRY(auto draft, Draft<std::uint64_t[]>::make(setup.node(), size / 8));
+    const std::uint64_t made_ns = floors::now_ns();
+    (*draft)[0] = setup.words(size)[0];
+    const std::uint64_t written_ns = floors::now_ns();
+    GODWIT_TRY(Array ref, draft.publish());
+    refs.push_back(std::move(ref));
+    return Result<std::uint64_t>(floors::now_ns() - written_ns + (made_ns - begin_ns));
   });
 }
 
