@@ -1,8 +1,8 @@
 // Threads that wait, and so drive the reactor.
 #include <gtest/gtest.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -241,7 +241,7 @@ class Frozen {
     struct sigaction freeze{};
     freeze.sa_handler = [](int) {
       frozen_ = true;
-      while (!go_on_) ::usleep(1'000);
+      while (!go_on_) ::sched_yield();
     };
     ::sigaction(SIGUSR1, &freeze, &before_);
     ::pthread_kill(thread, SIGUSR1);

@@ -97,8 +97,7 @@ class ObjectAccess {
   // Errors: also resource_exhausted (of this process), protocol_violation.
   [[nodiscard]] Result<Draft> begin_draft(NodeId home, std::uint64_t size);
   [[nodiscard]] Result<Handle> publish(Draft& draft, const NewObject& object,
-                                       std::string_view channel,
-                                       std::span<const std::string> tags);
+                                       std::string_view channel, std::span<const std::string> tags);
   // As update() or fulfil(): an item of that operation, without a ticket.
   [[nodiscard]] Result<Handle> publish_next(wire::ObjectOp op, const wire::ObjectItem& which,
                                             Draft& draft);
