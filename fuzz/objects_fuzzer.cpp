@@ -35,6 +35,7 @@ class Home {
       : store_(clock_, {.home = kHome,
                         .arena = {.budget_bytes = std::size_t{8} << 20},
                         .key = key_,
+                        .last_ticket = 0,
                         .on_ready = [](std::uint64_t) {}}),
         service_(
             store_,

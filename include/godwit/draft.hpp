@@ -7,8 +7,8 @@
 //
 // On the home's host a draft is memory of the home: put() would need as much again in this process,
 // and copy it. Where the home's memory cannot be mapped, and for 16 KiB and less, it is memory of
-// this process, and is sent when it is published, as by put(); so it is wherever a channel is to
-// have it. Programs need not know which: in_place() tells those who want to.
+// this process, and is sent when it is published, as by put(). Programs need not know which:
+// in_place() tells those who want to. A channel that is to have it gets a copy.
 //
 // Nobody sees a draft before it is published; one that is given up, or whose process dies, leaves
 // nothing. What is in it at first is unspecified. Items of streams are drafted by
@@ -66,7 +66,9 @@ class Draft {
 
   // Makes it an object. Errors, after which it is still there, to be tried again or otherwise:
   // those of NodeHandle::put(), and not_found (the home was started anew, or has taken this process
-  // for dead, and the memory was given to others).
+  // for dead, and the memory may be somebody else's). After deadline, node_lost or unreachable it
+  // may have become an object all the same: then the next try is not_found, and nothing is to be
+  // written to it before that.
   [[nodiscard]] Result<Ref<T>> publish(const PutOptions& options = {}) {
     return made(core_.publish(terms(options)));
   }

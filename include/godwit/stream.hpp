@@ -120,10 +120,11 @@ class Producer {
     }
     return send_value(value, key);
   }
-  // An item of so many elements, for the caller to fill and send(): beyond options.batch_bytes, and
-  // where the home's memory can be mapped, that is memory of the home, and sending it costs one
-  // message. Elsewhere it is memory of this process. Errors: too_large (as of send()),
-  // resource_exhausted (the home's object_budget_mb), node_lost, unreachable.
+  // An item of so many elements, for the caller to fill and send(): beyond options.batch_bytes and
+  // 16 KiB, and where the home's memory can be mapped, that is memory of the home, and sending it
+  // costs one message. Otherwise it is memory of this process. Errors: too_large (the key; the
+  // item, also for the topic's max_bytes), resource_exhausted (the home's object_budget_mb),
+  // node_lost, unreachable.
   template <class C = Codec>
     requires(C::kIsArray)
   [[nodiscard]] Result<ItemDraft<T>> draft(std::uint64_t elements,
@@ -136,13 +137,19 @@ class Producer {
     if (!made) return tl::unexpected(std::move(made).error());
     return ItemDraft<T>(*std::move(made));
   }
-  // Of this producer. Errors: as of any other send(); after any the draft is still there, and may
-  // be sent again. If a message was lost, not_found says then that the home had it after all.
+  // Of this producer. Errors: as of any other send(). If the draft is empty after one, it was
+  // taken, and goes with what is sent next. If not, it may be sent again: unless it was too_large
+  // or the producer is closed. One that is in place is delivered once, whatever was lost: not_found
+  // says that the home had it after all, or that it was started anew. Nothing is to be written to
+  // it between the two.
   template <class C = Codec>
     requires(C::kIsArray)
   [[nodiscard]] Status send(ItemDraft<T>& item) {
     return core_.send(item.core());
   }
+  template <class C = Codec>
+    requires(C::kIsArray)
+  Status send(ItemDraft<T>&& item) = delete;  // it is the caller's still, if that fails
   // Returns when the home has everything.
   [[nodiscard]] Status flush() {
     if (const Status sent = send_combined({}); !sent) return sent;

@@ -82,7 +82,8 @@ int Watches::sleep(Time now, Time deadline) {
   const timespec* limit = deadline.ns == INT64_MAX ? nullptr : &timeout;
   int count = ::epoll_pwait2(epoll_.get(), events.data(), 1, limit, nullptr);
   if (count < 0 && errno == ENOSYS) {
-    const auto left_ms = std::min<std::int64_t>(left.count() / 1'000'000 + 1, 3'600'000);
+    const std::int64_t rounded_up = (left.count() + 999'999) / 1'000'000;
+    const auto left_ms = std::min<std::int64_t>(rounded_up, 3'600'000);
     count = ::epoll_wait(epoll_.get(), events.data(), 1,
                          limit != nullptr ? static_cast<int>(left_ms) : -1);
   }

@@ -176,10 +176,27 @@ TEST(DraftFaults, AHomeThatStartedAnewKnowsNothingOfThem) {
   good(fleet.kill(home));
   fill(made);  // memory of a dead process: it stays as long as it is mapped
   good(fleet.restart(home));
+  // Its ticket is of another life: it leads to nothing of this one, whatever is done with it.
+  auto again = good(Draft<Numbers>::make(home, kMany));
   expect_error(made.publish(), ErrorCode::not_found, "reserve anew");
-  auto again = good(Draft<Numbers>::make(fleet.node(0), kMany));
   std::ranges::copy(*made, (*again).begin());
+  made = good(Draft<Numbers>::make(home, 50'000));
+  fill(made);
   EXPECT_TRUE(std::ranges::equal(*good(again.publish()), numbers(kMany)));
+  EXPECT_TRUE(std::ranges::equal(*good(made.publish()), numbers(50'000)));
+}
+
+TEST(DraftFaults, OneThatIsToPersistIsThereAfterItsHomeWasKilled) {
+  const TestFolder folder;
+  Fleet fleet =
+      local(1, {.node_arguments = {"--object-dir=" + (folder / "objects").string(), "--jit=off"}});
+  auto made = good(Draft<Numbers>::make(fleet.node(0), kMany));
+  fill(made);
+  const auto ref = good(made.publish({.persist = true}));
+  const NodeHandle home = fleet.node(0);
+  good(fleet.kill(home));
+  good(fleet.restart(home));
+  EXPECT_TRUE(std::ranges::equal(*ref, numbers(kMany)));
 }
 
 TEST(DraftFaults, AChannelGetsACopy) {
@@ -189,6 +206,7 @@ TEST(DraftFaults, AChannelGetsACopy) {
   options.client.channels = {{.name = "store", .url = "file:" + (folder / "store").string()}};
   Fleet fleet = local(1, std::move(options));
   auto made = good(Draft<Numbers>::make(fleet.node(0), kMany));
+  EXPECT_TRUE(made.in_place());
   fill(made);
   const auto ref = good(made.publish({.channel = "store"}));
   EXPECT_TRUE(good(ref.status()).elsewhere);
@@ -270,6 +288,48 @@ TEST_P(StreamDrafts, ForAFullTopicAreKeptAndSentLater) {
     item->ack();
   }
   expect_kept(0);
+  EXPECT_EQ(status().end, 2) << "each is there once";
+}
+
+TEST_P(StreamDrafts, SmallOnesThatWereTakenAreNotSentTwice) {
+  auto out = producer<Numbers>({.topic = TopicOptions{.max_bytes = 1 << 20},
+                                .linger = std::chrono::nanoseconds(0),
+                                .patience = std::chrono::milliseconds(50)});
+  auto in = consumer<Numbers>();
+  good(out.send(numbers(130'000)));
+  auto small = good(out.draft(1'500));
+  fill(small);
+  expect_error(out.send(small), ErrorCode::deadline, "had no room");
+  EXPECT_TRUE((*small).empty());
+  // Not even one that goes alone overtakes it.
+  auto large = good(out.draft(40'000));
+  fill(large);
+  expect_error(out.send(large), ErrorCode::overload, "not taken");
+  EXPECT_EQ((*large).size(), 40'000);
+  good(in.next(seconds(10)))->ack();
+  EXPECT_TRUE(eventually([&] { return out.send(large).has_value(); }));
+  for (const std::size_t size : {1'500, 40'000}) {
+    const auto item = good(in.next(seconds(10)));
+    EXPECT_TRUE(std::ranges::equal(**item, numbers(size))) << size;
+    item->ack();
+  }
+  EXPECT_EQ(status().end, 3);
+}
+
+TEST_P(StreamDrafts, MayOutliveTheirProducerAndFitTheirTopic) {
+  auto first = producer<Numbers>({.topic = TopicOptions{.max_bytes = 1 << 20}});
+  expect_error(first.draft(200'000), ErrorCode::too_large, "max_bytes");
+  auto item = good(first.draft(100'000));
+  {
+    const auto ended = std::move(first);
+  }
+  fill(item);
+  auto second = producer<Numbers>();
+  expect_error(second.send(item), ErrorCode::invalid_argument, "another producer");
+  {
+    const auto gone = std::move(item);
+  }
+  EXPECT_TRUE(eventually([&] { return holds_nothing(fleet_, fleet_.node(0)); }, seconds(20)));
 }
 
 INSTANTIATE_TEST_SUITE_P(Brokers, StreamDrafts, kEveryBroker, broker_name);

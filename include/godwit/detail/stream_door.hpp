@@ -54,7 +54,7 @@ class GODWIT_API StreamProducer {
 
   [[nodiscard]] Status send(ObjectParts parts, std::string_view key);
   [[nodiscard]] Result<StreamDraft> draft(std::uint64_t bytes, std::string_view key) const;
-  // Leaves it without anything, unless that fails.
+  // Leaves it without anything once it was taken.
   [[nodiscard]] Status send(StreamDraft& item);
   [[nodiscard]] Status flush();
   [[nodiscard]] Status close();

@@ -47,11 +47,14 @@ Result<Handle> ObjectAccess::publish(Draft& draft, const NewObject& object,
   ObjectItem item = item_of(object, bytes.size());
   item.a = draft.ticket();
   const Ask how = object.persist ? Ask::slowly : Ask::at_once;  // a disk takes its time
-  GODWIT_TRY(const AnsweredItem made,
-             ask_one(asking(), draft.home(), ObjectOp::commit, item, {}, 0, how));
+  const auto made = ask_one(asking(), draft.home(), ObjectOp::commit, item, {}, 0, how);
+  if (!made) {
+    return fail(made.error().code, "publishing {} bytes at node {}: {}", bytes.size(),
+                to_hex(draft.home().value), made.error().message);
+  }
   draft.done();
   if (ends_with_maker(object)) hold(draft.home());
-  return wire::handle_in(made.answer);
+  return wire::handle_in(made->answer);
 }
 
 Result<Handle> ObjectAccess::publish_next(ObjectOp op, const ObjectItem& which, Draft& draft) {

@@ -31,10 +31,6 @@ namespace {
 using wire::ObjectItem;
 using wire::ObjectOp;
 
-static_assert(static_cast<int>(Lifetime::Kind::process) ==
-              static_cast<int>(ref::LifetimeKind::holder));
-static_assert(static_cast<int>(Lifetime::Kind::readers) ==
-              static_cast<int>(ref::LifetimeKind::readers));
 static_assert(static_cast<int>(ResolvedBy::copy) == static_cast<int>(ref::Path::copy));
 
 Result<ObjectView> viewed(Result<std::shared_ptr<const ref::View>> view) {

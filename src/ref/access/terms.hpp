@@ -6,6 +6,11 @@
 
 namespace godwit::ref {
 
+static_assert(static_cast<int>(godwit::Lifetime::Kind::process) ==
+              static_cast<int>(LifetimeKind::holder));
+static_assert(static_cast<int>(godwit::Lifetime::Kind::readers) ==
+              static_cast<int>(LifetimeKind::readers));
+
 [[nodiscard]] inline NewObject new_object(const detail::NewObjectTerms& terms) noexcept {
   const godwit::Lifetime& lifetime = terms.options.lifetime;
   return {.type = terms.type,

@@ -43,6 +43,8 @@ class Reservations {
     bool over = false;
   };
 
+  explicit Reservations(std::uint64_t last_ticket) noexcept : tickets_(last_ticket) {}
+
   // Errors: overload.
   [[nodiscard]] Result<std::uint64_t> add(Holder holder, std::uint64_t life, const Extent& extent,
                                           std::uint64_t size, const Elsewhere& elsewhere = {});
@@ -69,7 +71,7 @@ class Reservations {
   mutable std::mutex mutex_;
   std::unordered_map<std::uint64_t, Room> rooms_;
   std::unordered_map<NodeId, Rooms> holders_;
-  std::uint64_t tickets_ = 0;
+  std::uint64_t tickets_;
 };
 
 struct StoreState;

@@ -36,7 +36,8 @@ StoreState::StoreState(const Clock& clock_of_all, ObjectStore::Options wanted)
       holders(clock, {.lease = options.holder_lease,
                       .lost_grace = options.lost_grace,
                       .max_holders = options.max_holders,
-                      .is_linked = options.is_linked}) {
+                      .is_linked = options.is_linked}),
+      reservations(options.last_ticket) {
   for (unsigned i = 0; i < kShards; ++i) shards.emplace_back(i);
 }
 

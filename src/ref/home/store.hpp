@@ -142,6 +142,9 @@ class ObjectStore {
     Duration broken_kept = kBrokenKept;
     std::size_t max_objects = std::size_t{1} << 22;
     std::size_t max_holders = 65'536;
+    // The one before the first of a reservation. At random: a writer may still have a ticket of an
+    // earlier life of this home, which is to be none of this.
+    std::uint64_t last_ticket = random_node_id().value >> 1;
     // Asked by sweep(), of each holder that has been silent for its lease: one that is linked to
     // this node lives. Null: none is.
     std::function<bool(NodeId)> is_linked{};

@@ -52,9 +52,9 @@ class TopicOut {
   // Room for the image of one item, where the broker keeps those and this process can write to it;
   // nothing: it cannot. Any thread. Errors: those of ObjectAccess::begin_draft().
   [[nodiscard]] virtual Result<std::optional<Draft>> room_for(std::size_t bytes);
-  // As append(), of the image that was written there; after an error the room is as it was.
-  [[nodiscard]] virtual Status append_draft(std::uint64_t sequence, Draft& image,
-                                            std::chrono::nanoseconds at_most);
+  // As append(), of the image that was written there: once, since there is one room. After an error
+  // that is as it was. Errors: also not_found (the room is gone, or was appended before).
+  [[nodiscard]] virtual Status append_draft(Draft& image, std::chrono::nanoseconds at_most);
   // With an error, that is what consumers get.
   [[nodiscard]] virtual Status close(ErrorCode code, std::string_view why) = 0;
   // Any thread. `then` runs on a thread that may wait.

@@ -4,14 +4,12 @@
 #include <cstring>
 #include <vector>
 
-#include "base/fail.hpp"
-#include "ref/stream/broker.hpp"
-
 namespace godwit::ref::stream {
 
-// Written when it is sent: whoever has the item's memory might have written beyond its ends by
-// accident, and the home refuses an image whose index is damaged.
-Draft& ItemDraft::finish_image() {
+// Written once, before it is sent for the first time: if the answer to that is lost, the memory may
+// be somebody else's by the second. What the program damages the home refuses.
+Draft& ItemDraft::image() {
+  if (std::exchange(finished_, true)) return *room_;
   const BatchView::Entry entry{static_cast<std::uint32_t>(bytes_),
                                static_cast<std::uint32_t>(bytes_ + key_.size())};
   std::vector<std::byte> memory;
@@ -22,15 +20,6 @@ Draft& ItemDraft::finish_image() {
     std::memcpy(image.data() + kIndexBytes + bytes_, key_.data(), key_.size());
   }
   return *room_;
-}
-
-Result<std::optional<Draft>> TopicOut::room_for(std::size_t) {
-  return std::optional<Draft>();
-}
-
-Status TopicOut::append_draft(std::uint64_t, Draft&, std::chrono::nanoseconds) {
-  return fail(ErrorCode::unsupported, "topic '{}' is kept where this process cannot write",
-              topic());
 }
 
 }  // namespace godwit::ref::stream

@@ -39,10 +39,8 @@ Result<std::optional<Draft>> NodeTopicOut::room_for(std::size_t bytes) {
   return room;
 }
 
-Status NodeTopicOut::append_draft(std::uint64_t sequence, Draft& image,
-                                  std::chrono::nanoseconds at_most) {
+Status NodeTopicOut::append_draft(Draft& image, std::chrono::nanoseconds at_most) {
   wire::StreamRequest request = topic_->request(StreamOp::append);
-  request.a = sequence;
   request.b = image.ticket();
   const auto done = append_ticket(request, at_most);
   if (done) image.done();

@@ -32,8 +32,7 @@ class NodeTopicOut final : public TopicOut {
   [[nodiscard]] Status append(std::uint64_t sequence, const PackedItems& items,
                               std::chrono::nanoseconds at_most) override;
   [[nodiscard]] Result<std::optional<Draft>> room_for(std::size_t bytes) override;
-  [[nodiscard]] Status append_draft(std::uint64_t sequence, Draft& image,
-                                    std::chrono::nanoseconds at_most) override;
+  [[nodiscard]] Status append_draft(Draft& image, std::chrono::nanoseconds at_most) override;
   [[nodiscard]] Status close(ErrorCode code, std::string_view why) override;
   void call_later(std::chrono::nanoseconds after, std::function<void()> then) override;
 

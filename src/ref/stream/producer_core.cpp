@@ -38,39 +38,57 @@ Status ProducerCore::send(std::span<const Bytes> parts, std::string_view key) {
   const std::lock_guard lock(mutex_);
   GODWIT_CHECK(make_way(bytes));
   if (bytes > options_.batch_bytes) return send_alone(parts, key);
-  add(parts, key);
-  if (options_.linger.count() <= 0) return flush_within(options_.patience);
-  arm_linger();
-  return {};
+  return send_with_others(parts, key);
 }
 
 Result<ItemDraft> ProducerCore::draft(std::uint64_t bytes, std::string_view key) {
   GODWIT_CHECK(check_item(bytes, key));
+  const std::size_t image = ItemDraft::image_bytes(bytes, key.size());
+  if (image > topic_->max_bytes()) {
+    return fail(ErrorCode::too_large,
+                "an item of {} bytes does not fit into topic '{}', which keeps {} at most: give it "
+                "more max_bytes, or put the item as an object, and send its handle",
+                bytes, topic_->topic(), topic_->max_bytes());
+  }
   if (bytes > options_.batch_bytes) {
-    GODWIT_TRY(auto room, topic_->room_for(ItemDraft::image_bytes(bytes, key.size())));
-    if (room) return ItemDraft(*topic_, *std::move(room), bytes, std::string(key));
+    GODWIT_TRY(auto room, topic_->room_for(image));
+    if (room) return ItemDraft(topic_, *std::move(room), bytes, std::string(key));
   }
   Buffer memory = Buffer::allocate(bytes);
   if (memory.data() == nullptr && bytes != 0) {
     return fail(ErrorCode::resource_exhausted, "this process has no memory for an item of {} bytes",
                 bytes);
   }
-  return ItemDraft(*topic_, std::move(memory), std::string(key));
+  return ItemDraft(topic_, std::move(memory), std::string(key));
 }
 
 Status ProducerCore::send(ItemDraft& draft) {
-  if (draft.topic() != topic_.get()) {
+  if (!draft.is_for(*topic_)) {
     return fail(ErrorCode::invalid_argument,
                 "this item was drafted by another producer than that of topic '{}': send it there",
                 topic_->topic());
   }
-  if (!draft.in_place()) {
-    const Bytes bytes = draft.bytes();
-    return send({&bytes, 1}, draft.key());
-  }
+  const Bytes bytes = draft.bytes();
   const std::lock_guard lock(mutex_);
-  GODWIT_CHECK(make_way(draft.bytes().size()));
-  return topic_->append_draft(++sequence_, draft.finish_image(), options_.patience);
+  GODWIT_CHECK(make_way(bytes.size()));
+  if (draft.in_place()) {
+    GODWIT_CHECK(topic_->append_draft(draft.image(), options_.patience));
+  } else if (bytes.size() > options_.batch_bytes) {
+    GODWIT_CHECK(send_alone({&bytes, 1}, draft.key()));
+  } else {
+    draft.take();
+    return send_with_others({&bytes, 1}, draft.key());
+  }
+  draft.take();
+  return {};
+}
+
+// From here on it is the producer's, whether or not its batch can be delivered now.
+Status ProducerCore::send_with_others(std::span<const Bytes> parts, std::string_view key) {
+  add(parts, key);
+  if (options_.linger.count() <= 0) return flush_within(options_.patience);
+  arm_linger();
+  return {};
 }
 
 Status ProducerCore::make_way(std::size_t bytes) {

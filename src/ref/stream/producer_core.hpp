@@ -31,6 +31,7 @@ class ProducerCore : public std::enable_shared_from_this<ProducerCore> {
   // An item of so many bytes for the caller to write, and to send() then. Small ones are memory of
   // this process, and go together with others.
   [[nodiscard]] Result<ItemDraft> draft(std::uint64_t bytes, std::string_view key);
+  // It is taken, unless that fails before it was.
   [[nodiscard]] Status send(ItemDraft& draft);
   [[nodiscard]] Status flush();
   // With an error, that is what consumers get.
@@ -44,6 +45,7 @@ class ProducerCore : public std::enable_shared_from_this<ProducerCore> {
   // Sends what was gathered before, if an item of so many bytes does not go with it.
   [[nodiscard]] Status make_way(std::size_t bytes);
   [[nodiscard]] Status send_alone(std::span<const Bytes> parts, std::string_view key);
+  [[nodiscard]] Status send_with_others(std::span<const Bytes> parts, std::string_view key);
   [[nodiscard]] Status flush_within(std::chrono::nanoseconds at_most);
   void add(std::span<const Bytes> parts, std::string_view key);
   // One batch. Its number is used again until the broker has confirmed it: it is appended once.

@@ -106,9 +106,9 @@ Status StreamProducer::send(StreamDraft& item) {
     return fail(ErrorCode::invalid_argument,
                 "this draft has nothing: it was sent or moved from, make another one");
   }
-  GODWIT_CHECK(core_->send(*item.item_));
-  item.item_.reset();
-  return {};
+  Status sent = core_->send(*item.item_);
+  if (item.item_->is_taken()) item.item_.reset();
+  return sent;
 }
 
 StreamDraft::StreamDraft(std::unique_ptr<stream::ItemDraft> item) noexcept
