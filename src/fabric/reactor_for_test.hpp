@@ -23,8 +23,20 @@ inline std::unique_ptr<Reactor> make_reactor(std::int64_t spin_us = 50) {
   return *std::move(reactor);
 }
 
+// One that sends nothing.
+class MuteTransport : public Transport {
+ public:
+  Result<Address> listen(const Address& address) override { return address; }
+  Result<LinkId> connect(const Address&) override { return LinkId{1}; }
+  Sent send(LinkId, const wire::Header&, std::span<const Bytes>, std::uint64_t) override {
+    return Sent::down;
+  }
+  std::size_t small_limit() const override { return 0; }
+  void close(LinkId) override {}
+};
+
 // Work that arrives from outside through a wake-up descriptor, with a transport's arming rules.
-class FakeTransport final : public Transport {
+class FakeTransport final : public MuteTransport {
  public:
   FakeTransport() : wake_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
 
@@ -48,13 +60,6 @@ class FakeTransport final : public Transport {
   [[nodiscard]] bool is_armed() const { return armed_.load(); }
   [[nodiscard]] std::uint64_t armings() const { return armings_.load(); }
 
-  Result<Address> listen(const Address& address) override { return address; }
-  Result<LinkId> connect(const Address&) override { return LinkId{1}; }
-  Sent send(LinkId, const wire::Header&, std::span<const Bytes>, std::uint64_t) override {
-    return Sent::down;
-  }
-  std::size_t small_limit() const override { return 0; }
-  void close(LinkId) override {}
   std::size_t poll(std::size_t) override {
     armed_.store(false);
     eventfd_t rings = 0;

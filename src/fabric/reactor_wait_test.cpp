@@ -290,16 +290,9 @@ TEST(Reactor, NobodyWaitsForASleeperThatGetsNoCore) {
 }
 
 // Has something for others every other time that it is asked, for two seconds.
-class BusyTransport final : public Transport {
+class BusyTransport final : public MuteTransport {
  public:
   explicit BusyTransport(std::uint64_t first) : polls_(first) {}
-  Result<Address> listen(const Address& address) override { return address; }
-  Result<LinkId> connect(const Address&) override { return LinkId{1}; }
-  Sent send(LinkId, const wire::Header&, std::span<const Bytes>, std::uint64_t) override {
-    return Sent::down;
-  }
-  std::size_t small_limit() const override { return 0; }
-  void close(LinkId) override {}
   std::size_t poll(std::size_t) override {
     return std::chrono::steady_clock::now() < until_ ? polls_++ % 2 : 0;
   }

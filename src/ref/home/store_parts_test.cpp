@@ -74,7 +74,7 @@ TEST(Numbered, HasALimit) {
 TEST(Reservations, WhatEndsWhileItIsWrittenIsKeptForTheWriter) {
   constexpr Holder holder{.node = {1}, .epoch = {1}};
   const Extent extent{.segment = 3};
-  Reservations reservations;
+  Reservations reservations(0);
   const std::uint64_t ticket = reservations.add(holder, 1, extent, 10).value();
   Reservations::Room* room = reservations.enter(holder, ticket).value();
   EXPECT_EQ(code_of(reservations.claim(holder, ticket)), ErrorCode::would_block);
@@ -86,7 +86,7 @@ TEST(Reservations, WhatEndsWhileItIsWrittenIsKeptForTheWriter) {
 
 TEST(Reservations, WhatIsBecomingAnObjectIsNotWritten) {
   constexpr Holder holder{.node = {1}, .epoch = {1}};
-  Reservations reservations;
+  Reservations reservations(0);
   const std::uint64_t ticket = reservations.add(holder, 4, {.segment = 3}, 10).value();
   Reservations::Room* room = reservations.claim(holder, ticket).value();
   EXPECT_EQ(code_of(reservations.enter(holder, ticket)), ErrorCode::would_block);
