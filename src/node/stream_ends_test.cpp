@@ -108,13 +108,12 @@ TEST_P(StreamEnds, WhatIsNotAckedInTimeComesAgainAndAnAckThatIsLateDoesNothing) 
   good(out.send(std::uint64_t{1}));
   auto slow = consumer<std::uint64_t>("all", {.lease = 200ms, .fetch_ahead = false});
   auto quick = consumer<std::uint64_t>("all", {.lease = 200ms, .fetch_ahead = false});
-  {
-    const auto late = good(slow.next(10s));
-    EXPECT_EQ(late->deliveries(), 1);
-    const auto again = good(quick.next(10s));
-    EXPECT_EQ(again->deliveries(), 2);
-    late->ack();
-  }
+  auto late = good(slow.next(10s));
+  EXPECT_EQ(late->deliveries(), 1);
+  const auto again = good(quick.next(10s));
+  EXPECT_EQ(again->deliveries(), 2);
+  late->ack();
+  late.reset();  // the home is told
   EXPECT_GT(status().kept_bytes, 0) << "who acked had it no more";
 }
 
